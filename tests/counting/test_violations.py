@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 from unittest import mock
 
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting import coverage, row_evidence, rows_by_leaf, violations
+from secateur.counting import coverage, violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.tile_arguments import make_tests
 from secateur.kernels import threads, tiles
@@ -67,12 +66,12 @@ def test_tiles_numpy_and_one_row_at_a_time_agree(most_numbers: int, problem: Pro
         assert small.is_paired == large.is_paired == (most_numbers == 0 and bool((deleted | opened).any()))
         np.testing.assert_array_equal(small.cells, large.cells)
         np.testing.assert_array_equal(small.leaf_counts, large.leaf_counts)
-        assert_same_by_leaf(evidence, large, deleted, most_numbers)
+        assert_same_of_every_form(evidence, large, deleted, most_numbers)
         check_against_rows(tree, small, deleted, X, y, weights, data)
 
 
-def assert_same_by_leaf(evidence: RowEvidence, found: Any, deleted: Any, most_numbers: int) -> None:
-    """Rows in the order of their leaves give the same counts, however they lie in memory, and copied or not."""
+def assert_same_of_every_form(evidence: RowEvidence, found: Any, deleted: Any, most_numbers: int) -> None:
+    """Rows give the same counts however they lie in memory."""
     tree, matrix = evidence.tree, evidence.rows.select(0, evidence.n_rows, np.arange(evidence.tree.n_features))
     wide = np.hstack([matrix, np.zeros((len(matrix), 3 * matrix.shape[1] + 1), dtype=matrix.dtype)])
     tested = np.unique(tree.feature[tree.feature >= 0])
@@ -82,13 +81,11 @@ def assert_same_by_leaf(evidence: RowEvidence, found: Any, deleted: Any, most_nu
         Rows.of_columns(np.ascontiguousarray(matrix[:, tested]), tested, matrix.shape[1]),
         Rows.of(np.ascontiguousarray(wide)),
     ]
-    for rows, copied in itertools.product(listed, (0, 1 << 20)):
+    for rows in listed:
         other = RowEvidence(tree, rows, evidence.class_ids, evidence.weights)
-        ordered = mock.patch.object(row_evidence, "ORDERED_RULES", 0)
-        copying = mock.patch.object(rows_by_leaf, "COPIED_NUMBERS", copied)
         by_numpy = mock.patch.object(violations, "is_compiled", return_value=False)
         for way in (by_tiles(), by_numpy):
-            with way, ordered, copying, mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
+            with way, mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
                 same = other.count_violations(found.paths, deleted, found.opened)
             np.testing.assert_array_equal(same.cells, found.cells)
             np.testing.assert_array_equal(same.leaf_counts, found.leaf_counts)

@@ -10,12 +10,10 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from oracles import delete_layered, delete_mismatch, fill_counts
-from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting import row_evidence, violations
+from secateur.counting import violations
 from secateur.rules.rule_set import RuleSet
 
 METHODS = {"mismatch": delete_mismatch, "layered": delete_layered}
@@ -48,25 +46,3 @@ def test_compiled_counts_give_what_others_give(method: str, problem: Any, tolera
     filled = fill_counts(tree, X, y, None)
     slow = METHODS[method](filled, X, y, np.ones(len(y)), tolerance)
     assert {rule.leaf_id: sorted(rule.deleted_ids) for rule in wanted} == {leaf: sorted(d) for leaf, d in slow.items()}
-
-
-def make_rows(n_rows: int, n_classes: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    rng = np.random.default_rng(n_classes)
-    X = rng.standard_normal((n_rows, 6)).astype(np.float32)
-    X[:, 3:] = np.rint(2 * X[:, 3:])
-    score = X[:, 0] + X[:, 3] * (X[:, 4] > 0) + rng.standard_normal(n_rows)
-    return X, np.digitize(score, np.quantile(score, np.linspace(0, 1, n_classes + 1)[1:-1]))
-
-
-@pytest.mark.parametrize("n_rows", [8_000, 40_000])  # one block of rows, and several
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("method", METHODS)
-def test_the_rows_of_a_large_tree_may_be_put_in_the_order_of_leaves(method: str, n_classes: int, n_rows: int) -> None:
-    X, y = make_rows(n_rows, n_classes)
-    model = DecisionTreeClassifier(random_state=0).fit(X[:8_000], y[:8_000])
-    assert model.get_n_leaves() >= row_evidence.ORDERED_RULES
-    with mock.patch.object(violations, "SMALL_COUNT", -1):
-        found = secateur.simplify(model, X, y, method=method)
-        with mock.patch.object(row_evidence, "ORDERED_RULES", 1 << 30):
-            assert_same(found, secateur.simplify(model, X, y, method=method))
-    assert found.deleted.any()

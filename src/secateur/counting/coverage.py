@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from secateur.counting.bit_masks import MASK_BYTES, Masks, pack_links, rows_in, unpack_bits
-from secateur.counting.rows_by_leaf import ORDERED_RULES, index_rows
 from secateur.counting.tile_arguments import Conditions, keep_asked, make_room, make_rule_conditions, make_tests
 from secateur.kernels import tiles
 from secateur.kernels.compiling import compile_module
@@ -89,15 +88,13 @@ def find_winners_and_overlap(
     ranking: NDArray[np.int64],
     rows: Rows,
     class_ids: NDArray[np.int64],
-    reached: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64] | None]:
     """Do what :func:`find_winners`, for a ranking of all rules, and :func:`find_overlap` do.
 
-    Where one pass over many rows does both, it also counts the rows of each class that each rule covers. It is known
-    which leaf each row reaches.
+    Where one pass over many rows does both, it also counts the rows of each class that each rule covers.
     """
     if rows.n_rows * paths.n_rules > SMALL_SEARCH:
-        winners, n_covering, counts = _cover_by_tiles(tree, paths, deleted, ranking, rows, class_ids, reached)
+        winners, n_covering, counts = _cover_by_tiles(tree, paths, deleted, ranking, rows, class_ids)
         return winners, n_covering > 1, n_covering > 0, counts
     return find_winners(tree, paths, deleted, ranking, rows), *find_overlap(tree, paths, deleted, rows), None
 
@@ -109,7 +106,6 @@ def _cover_by_tiles(
     ranking: NDArray[np.int64],
     rows: Rows,
     class_ids: NDArray[np.int64] | None = None,
-    reached: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.float64]]:
     """Find the winners of a ranking in compiled code on several threads.
 
@@ -117,10 +113,6 @@ def _cover_by_tiles(
     """
     is_counted = class_ids is not None
     labels = np.zeros(0, dtype=np.int64) if class_ids is None else class_ids
-    # What a rule covers lies together in the order of leaves, and most rules need not look at most tiles.
-    index = index_rows(tree, paths, rows, reached) if len(ranking) >= ORDERED_RULES else None
-    if index is not None and index.ordered is not None:
-        rows, labels = index.ordered, labels[index.order] if is_counted else labels
     best = np.full(rows.n_rows, len(ranking), dtype=np.int64)
     n_covering = np.zeros(rows.n_rows if is_counted else 0, dtype=np.uint8)
     cover_block = compile_module(tiles).cover_block
@@ -146,17 +138,7 @@ def _cover_by_tiles(
     total = np.zeros((len(rules) if is_counted else 0, n_classes))
     for counts in map_in_threads(find, rows.spans()):
         total += counts
-    if index is not None and index.ordered is not None:
-        best = _put_back(index.order, best)
-        n_covering = _put_back(index.order, n_covering) if is_counted else n_covering
     return np.append(ranking, -1)[best], n_covering, total
-
-
-def _put_back(order: NDArray[np.int64], values: NDArray[Any]) -> NDArray[Any]:
-    """Put what was found of ordered rows in the rows' own order."""
-    own = np.empty_like(values)
-    own[order] = values
-    return own
 
 
 def rows_of_rule(paths: Paths, deleted: NDArray[np.bool_], rule: int, masks: Masks) -> Masks:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.counting.rows_by_leaf import ORDERED_RULES, index_rows
+from secateur.counting.rows_by_leaf import index_rows
 from secateur.counting.training_evidence import TrainingEvidence
 from secateur.counting.violations import count_violations
 from secateur.rows.leaves import count_classes
@@ -47,7 +47,6 @@ class RowEvidence(TrainingEvidence):
     )
     _leaf_counts: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
     _index: RowIndex | None = field(default=None, init=False, repr=False)
-    _by_leaf: LabelledRows | None = field(default=None, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -60,11 +59,7 @@ class RowEvidence(TrainingEvidence):
         return LabelledRows(self.rows, self.class_ids, self.weights)
 
     def _answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
-        listed = self.listed
-        if paths.n_rules >= ORDERED_RULES and self.weights is None:
-            self._leaf_counts = self.count_leaves(paths)
-            listed = self.put_by_leaf(paths) or listed
-        violations = count_violations(self.tree, paths, conditions, listed, self._leaf_counts)
+        violations = count_violations(self.tree, paths, conditions, self.listed, self._leaf_counts)
         self._leaf_counts = violations.leaf_counts
         return violations
 
@@ -80,19 +75,6 @@ class RowEvidence(TrainingEvidence):
             reached = self.index(paths).reached
             self._leaf_counts = count_classes(self.tree, reached, self.class_ids, self.weights)[paths.leaf_ids]
         return self._leaf_counts
-
-    def put_by_leaf(self, paths: Paths) -> LabelledRows | None:
-        """Put the rows in the order of their leaves; None if that takes a copy of a large table.
-
-        What rules cover lies together in this order, and most rules need not look at most tiles. Sums of weights depend
-        on the order of rows, numbers of rows do not.
-        """
-        if self._by_leaf is None:
-            index = self.index(paths)
-            if index.ordered is None:
-                return None
-            self._by_leaf = LabelledRows(index.ordered, self.class_ids[index.order], None)
-        return self._by_leaf
 
     def count(self, paths: Paths, deleted: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count rows as the base class says, unless a method has."""

@@ -293,7 +293,7 @@ class AuditCounter:
         share = np.full(rows.n_rows, 1.0) if weights is None else weights
         widened, by_rule, leaf = (rules.tree, rules.paths, rules.deleted), None, rules._find_leaves(rows)
         if rules.is_ranked:
-            found = find_winners_and_overlap(*widened, rules.ranking, rows, truth, rules.paths.leaf_ids[leaf])
+            found = find_winners_and_overlap(*widened, rules.ranking, rows, truth)
             decider, conflict, covered, by_rule = found
         else:
             decider, (conflict, covered) = leaf, find_overlap(*widened, rows)
