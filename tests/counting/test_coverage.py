@@ -24,7 +24,7 @@ from secateur.tree.paths import trace_paths
 
 def by_tiles() -> Any:
     """Have rows covered by compiled tiles."""
-    return mock.patch.object(coverage, "SMALL_SEARCH", -1)
+    return mock.patch.object(coverage, "PLAIN_PAIRS", -1)
 
 
 @given(tree=strategies.trees(max_leaves=12), data=st.data())

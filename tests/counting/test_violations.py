@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 from unittest import mock
 
@@ -44,7 +45,7 @@ def problems(**shape: Any) -> st.SearchStrategy[Problem]:
 
 def by_tiles(**changes: int) -> Any:
     """Have everything counted by compiled tiles, however small it is."""
-    return mock.patch.multiple(violations, SMALL_COUNT=-1, **changes)
+    return mock.patch.multiple(violations, PLAIN_PAIRS=-1, **changes)
 
 
 @pytest.mark.parametrize("most_numbers", [0, 1 << 20])
@@ -83,7 +84,7 @@ def assert_same_of_every_form(evidence: RowEvidence, found: Any, deleted: Any, m
     ]
     for rows in listed:
         other = RowEvidence(tree, rows, evidence.class_ids, evidence.weights)
-        by_numpy = mock.patch.object(violations, "is_compiled", return_value=False)
+        by_numpy = mock.patch.multiple(violations, PLAIN_PAIRS=sys.maxsize, PLAIN_ROWS=64)
         for way in (by_tiles(), by_numpy):
             with way, mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
                 same = other.count_violations(found.paths, deleted, found.opened)
@@ -129,7 +130,7 @@ def test_a_method_deletes_the_same_however_rows_are_counted(method: str, problem
     for weights in (None, w):
         given_rows = {"method": method, "sample_weight": weights, **own_settings(method, tolerance=tolerance)}
         small = secateur.simplify(tree, X, labels, **given_rows)
-        with by_tiles(), mock.patch.object(coverage, "SMALL_SEARCH", -1), mock.patch.object(leaves, "SMALL_ROUTE", -1):
+        with by_tiles(), mock.patch.object(coverage, "PLAIN_PAIRS", -1), mock.patch.object(leaves, "PLAIN_ROWS", -1):
             large = secateur.simplify(tree, X, labels, **given_rows)
             winners, predicted = large.apply(X), large.predict(X)
             audit, compact = large.audit(X, labels, sample_weight=weights), large.compact().apply(X)
@@ -208,7 +209,7 @@ def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any) -> None:
     elif hasattr(table, "columns"):
         table.columns = list("abcd")
     tree = secateur.from_model(model, feature_names=list("abcd"))
-    with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", 512), mock.patch.object(coverage, "SMALL_SEARCH", -1):
+    with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", 512), mock.patch.object(coverage, "PLAIN_PAIRS", -1):
         rules = secateur.simplify(tree, table, y, method="layered")
         predicted = rules.predict(table)
     np.testing.assert_array_equal(rules.deleted, expected.deleted)

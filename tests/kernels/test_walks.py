@@ -119,8 +119,7 @@ def spend_twice(tree: Tree, X: Any, y: Any, budget: float, tolerance: float, blo
     arguments = (tree, paths, rows, alike, deleted, alike.leaf_counts.sum(axis=1) > 0, budget, tolerance)
     with mock.patch.object(budget_spending, "BLOCK_ROWS", block_rows):  # small blocks let the walks go down to leaves
         plain = spend_budget(*arguments, kernels=budget_kernels)
-    with mock.patch.object(budget_spending, "is_compiled", return_value=False):
-        by_masks = spend_budget(*arguments)
+    by_masks = spend_budget(*arguments)
     for name in vars(plain):
         np.testing.assert_array_equal(getattr(plain, name), getattr(by_masks, name), err_msg=name)
     return plain
@@ -209,7 +208,7 @@ def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
     by_masks = simplify(model, X, y, method="exact")
-    with mock.patch.object(violations, "SMALL_COUNT", 0):
+    with mock.patch.object(violations, "PLAIN_PAIRS", -1):
         by_tiles = simplify(model, X, y, method="exact")
     np.testing.assert_array_equal(by_masks.class_counts, by_tiles.class_counts)
     np.testing.assert_array_equal(by_masks.source_class_counts, by_tiles.source_class_counts)

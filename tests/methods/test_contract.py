@@ -134,7 +134,7 @@ def test_what_a_kept_condition_would_cost_is_counted_or_bounded_from_below(
 ) -> None:
     with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 20):
         counted = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
-        with mock.patch.object(secateur.methods.budget_spending, "COUNTED_PAIRS", -1):
+        with mock.patch.multiple(secateur.methods.budget_spending, COUNTED_PAIRS=-1, MOST_CELLS=-1):
             bounded = simplify(problem, "budgeted", budget=budget, smoothing=smoothing)
     for full, partial in zip(counted, bounded, strict=True):
         assert full.deleted_ids == partial.deleted_ids

@@ -41,7 +41,7 @@ def test_compiled_counts_give_what_others_give(method: str, problem: Any, tolera
     labels = tree.classes[y]
     wanted = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance)
     for most in (0, 30, 1 << 20):  # by pairs, in groups, by patterns
-        with mock.patch.multiple(violations, SMALL_COUNT=-1, MOST_NUMBERS=most):
+        with mock.patch.multiple(violations, PLAIN_PAIRS=-1, MOST_NUMBERS=most):
             assert_same(secateur.simplify(tree, X, labels, method=method, tolerance=tolerance), wanted)
     filled = fill_counts(tree, X, y, None)
     slow = METHODS[method](filled, X, y, np.ones(len(y)), tolerance)

@@ -9,7 +9,7 @@ import numpy as np
 from secateur.counting.bit_masks import MASK_BYTES, Masks, pack_links, rows_in, unpack_bits
 from secateur.counting.tile_arguments import Conditions, keep_asked, make_room, make_rule_conditions, make_tests
 from secateur.kernels import tiles
-from secateur.kernels.compiling import compile_module
+from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.threads import map_in_threads
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["cover_rows", "find_overlap", "find_winners", "find_winners_and_overlap", "mask_blocks", "rows_of_rule"]
 
-# Up to this many rows times rules, numpy is done before numba would be imported.
-SMALL_SEARCH = 1 << 22
+# numpy looks at so many pairs of a row and a rule in less time than compiling takes.
+PLAIN_PAIRS = 1 << 28
 
 
 def cover_rows(
@@ -43,7 +43,7 @@ def find_winners(
     tree: Tree, paths: Paths, deleted: NDArray[np.bool_], ranking: NDArray[np.int64], rows: Rows
 ) -> NDArray[np.int64]:
     """Find the first rule of the ranking that covers each row, else -1; a ranking of all rules covers every row."""
-    if rows.n_rows * paths.n_rules > SMALL_SEARCH:
+    if not _is_soon_done(paths, rows):
         return _cover_by_tiles(tree, paths, deleted, ranking, rows)[0]
     winners = np.full(rows.n_rows, -1, dtype=np.int64)
     for span, masks in mask_blocks(tree, rows):
@@ -63,7 +63,7 @@ def find_overlap(
     tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Find the rows that rules of different classes cover, and the rows that any rule covers."""
-    if rows.n_rows * paths.n_rules > SMALL_SEARCH:
+    if not _is_soon_done(paths, rows):
         every = np.arange(paths.n_rules)
         n_covering = _cover_by_tiles(tree, paths, deleted, every, rows, np.zeros(rows.n_rows, dtype=np.int64))[1]
         return n_covering > 1, n_covering > 0
@@ -93,10 +93,14 @@ def find_winners_and_overlap(
 
     Where one pass over many rows does both, it also counts the rows of each class that each rule covers.
     """
-    if rows.n_rows * paths.n_rules > SMALL_SEARCH:
+    if not _is_soon_done(paths, rows):
         winners, n_covering, counts = _cover_by_tiles(tree, paths, deleted, ranking, rows, class_ids)
         return winners, n_covering > 1, n_covering > 0, counts
     return find_winners(tree, paths, deleted, ranking, rows), *find_overlap(tree, paths, deleted, rows), None
+
+
+def _is_soon_done(paths: Paths, rows: Rows) -> bool:
+    return is_soon_done("cover_block", rows.n_rows * paths.n_rules, PLAIN_PAIRS)
 
 
 def _cover_by_tiles(

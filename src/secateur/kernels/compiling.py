@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["compile_module", "is_compiled", "is_soon_done"]
+__all__ = ["compile_module", "is_soon_done"]
 
 # About how long each module takes the first time, with what it calls, in seconds of one processor; others take one.
 SECONDS = {
@@ -47,11 +47,6 @@ def is_soon_done(what: str, work: int, most: int) -> bool:
     """
     done[what] += work
     return done[what] <= most
-
-
-def is_compiled(*modules: ModuleType) -> bool:
-    """Whether one of these modules has been compiled already, so that small work may as well use it."""
-    return any(f"{module.__name__}_compiled" in sys.modules for module in modules)
 
 
 def compile_module(kernels: ModuleType) -> ModuleType:

@@ -12,7 +12,7 @@ from secateur.errors import InputError
 from secateur.kernels import budget as budget_kernels
 from secateur.kernels.budget import HEAP_SIZE, MIXED_SPENT, N_COUNTERS, N_DELETED, N_WATCHES, REAL_SPENT, Accounts, Rows
 from secateur.kernels.budget_guard import NOT_BLOCKED, Guard
-from secateur.kernels.compiling import compile_module, is_compiled
+from secateur.kernels.compiling import compile_module
 from secateur.kernels.run_walks import make_box, make_walkable
 from secateur.methods.budget_by_masks import MOST_CELLS, spend_by_masks
 from secateur.tree.shares import divide_or_nan
@@ -88,7 +88,7 @@ def spend_budget(
     is_counted = True
     # Sums of weights depend on their order, which is that of the walks.
     is_small = not trained.is_weighted and int(accounts.counters[HEAP_SIZE]) * mixture.n_rows <= MOST_CELLS
-    if kernels is None and is_small and not is_compiled(budget_kernels):
+    if kernels is None and is_small:
         spend_by_masks(tree, paths, mixture, tree_arrays, rows, accounts, guard, deleted, limits)
     else:
         module = compile_module(budget_kernels) if kernels is None else kernels
