@@ -26,8 +26,7 @@ from secateur.counting import violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.rows_by_leaf import index_rows
 from secateur.errors import InputError
-from secateur.kernels import budget as budget_kernels
-from secateur.kernels import budget_guard, run_walks, walks
+from secateur.kernels import order_walks, run_walks, walks
 from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.methods import budget_spending, row_mixture
 from secateur.methods.budget_spending import Trained, spend_budget
@@ -86,80 +85,35 @@ def test_a_witness_is_a_leaf_of_another_class_that_the_rule_would_meet(by_featur
     ),
     budget=st.sampled_from([0.0, 0.1, 0.5]),
 )
-@settings(max_examples=100, deadline=None)
-def test_spending_by_kernels_and_by_masks_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
+@settings(max_examples=60, deadline=None)
+def test_a_budget_is_spent_alike_by_compiled_and_plain_walks(
+    problem: tuple[Tree, tuple[Any, Any, Any]], budget: float
+) -> None:
     tree, (X, y, weights) = problem
-    paths = trace_paths(tree)
-    if not len(paths.links):
-        return
-    with mock.patch.object(row_mixture, "POOL_ROWS", 20):
-        rows = row_mixture.mix_rows(tree, paths, LabelledRows(check_rows(tree, X), y, np.array(weights)), 10)
+    for weight in (None, np.array(weights)):
+        spent = []
+        for most in (-1, sys.maxsize):
+            with mock.patch.object(budget_spending, "PLAIN_ENTRIES", most):
+                spent.append(spend(tree, X, y, weight, budget))
+        for name in vars(spent[0]):
+            np.testing.assert_array_equal(*(getattr(one, name) for one in spent), err_msg=name)
+
+
+def spend(tree: Tree, X: Any, y: Any, weights: Any, budget: float, tolerance: float = 0.05) -> Any:
+    """Spend a budget on the exact rules of a tree."""
+    paths, rows = trace_paths(tree), check_rows(tree, X)
     deleted = run_walks.run_deletion("delete_links", tree, paths)
-    listed = RowEvidence(tree, check_rows(tree, X), y, np.array(weights))
-    trained = Trained(*listed.count(paths, deleted), is_weighted=True)
+    trained = Trained(*RowEvidence(tree, rows, y, weights).count(paths, deleted))
+    with mock.patch.object(row_mixture, "POOL_ROWS", 20):
+        mixture = row_mixture.mix_rows(tree, paths, LabelledRows(rows, y, weights), 10)
     is_open = trained.leaf_counts.sum(axis=1) > 0  # rules without rows have no reliability
-    arguments = (tree, paths, rows, trained, deleted, is_open, budget, 0.05)
-    plain = spend_budget(*arguments, kernels=budget_kernels)
-    quick = spend_budget(*arguments, kernels=compile_module(budget_kernels))
-    for name in ("deleted", "before", "after", "real"):
-        np.testing.assert_array_equal(getattr(plain, name), getattr(quick, name))
-    for tolerance in (0.0, 0.05, 1.0):
-        for block_rows in (1, budget_spending.BLOCK_ROWS):
-            spend_twice(tree, X, y, budget, tolerance, block_rows)
+    return spend_budget(tree, paths, mixture, trained, deleted, is_open, budget, tolerance)
 
 
-def spend_twice(tree: Tree, X: Any, y: Any, budget: float, tolerance: float, block_rows: int) -> Any:
-    """Spend a budget by plain kernels and by masks of rows, and compare; give what the kernels found."""
-    paths = trace_paths(tree)
-    deleted = run_walks.run_deletion("delete_links", tree, paths)
-    counts = RowEvidence(tree, check_rows(tree, X), y, None).count(paths, deleted)
-    alike = Trained(*counts, is_weighted=False)
-    with mock.patch.object(row_mixture, "POOL_ROWS", 20):
-        rows = row_mixture.mix_rows(tree, paths, LabelledRows(check_rows(tree, X), y, None), 10)
-    arguments = (tree, paths, rows, alike, deleted, alike.leaf_counts.sum(axis=1) > 0, budget, tolerance)
-    with mock.patch.object(budget_spending, "BLOCK_ROWS", block_rows):  # small blocks let the walks go down to leaves
-        plain = spend_budget(*arguments, kernels=budget_kernels)
-    by_masks = spend_budget(*arguments)
-    for name in vars(plain):
-        np.testing.assert_array_equal(getattr(plain, name), getattr(by_masks, name), err_msg=name)
-    return plain
-
-
-@pytest.fixture(scope="module")
-def noisy() -> tuple[DecisionTreeClassifier, Any, Any]:
-    """A tree that nobody pruned, on rows whose classes it cannot tell."""
+def test_more_rows_than_can_be_numbered_are_refused() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((400, 3)), rng.integers(0, 2, 400)
-    return DecisionTreeClassifier(random_state=0).fit(X, y), X, y
-
-
-def test_room_for_watches_grows_and_changes_nothing(noisy: tuple[DecisionTreeClassifier, Any, Any]) -> None:
-    model, X, y = noisy
-    answers = []
-    for watches in (1_000, 0):
-        with (
-            mock.patch.object(budget_spending, "MOST_CELLS", 0),  # by kernels
-            mock.patch.object(budget_spending, "WATCHES", watches),
-            mock.patch.object(budget_spending, "COUNTED_PAIRS", -1),  # with lower bounds, which depend on every watch
-            mock.patch.object(budget_spending, "_make_room", wraps=budget_spending._make_room) as make_room,
-        ):
-            answers.append(simplify(model, X, y, method="budgeted", budget=0.2).deletions)
-            assert (make_room.call_count > 1) == (watches == 0)
-    for name in ("deleted", "why", "before", "after", "number", "node"):
-        np.testing.assert_array_equal(*(getattr(answer, name) for answer in answers), err_msg=name)
-
-
-def test_more_watches_or_rows_than_can_be_numbered_are_refused(
-    noisy: tuple[DecisionTreeClassifier, Any, Any],
-) -> None:
-    model, X, y = noisy
-    with (
-        mock.patch.object(budget_spending, "MOST_CELLS", 0),
-        mock.patch.object(budget_spending, "WATCHES", 1),
-        mock.patch.object(budget_spending, "MOST_WATCHES", 5_000),
-        pytest.raises(InputError, match="would note more than 5,000 pairs of a row and a condition: pass a sample"),
-    ):
-        simplify(model, X, y, method="budgeted", budget=0.2)
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
     with (
         mock.patch.object(row_mixture, "MOST_ROWS", 4_399),
         pytest.raises(
@@ -185,8 +139,7 @@ def test_rows_that_only_a_missing_value_leads_to_cost_their_share(n_rows: int) -
     tree = builder.build()
     first = trace_paths(tree).links.tolist().index(int(tree.children_right[0]))
     for budget in (0.0, 0.1, 1.0):
-        for block_rows in (1, budget_spending.BLOCK_ROWS):
-            assert spend_twice(tree, X, y, budget, 1.0, block_rows).deleted[first] == (budget == 1.0)
+        assert spend(tree, X, y, None, budget, 1.0).deleted[first] == (budget == 1.0)
 
 
 @given(
@@ -216,10 +169,10 @@ def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
 
 @about_the_compiler
 def test_a_change_of_borrowed_kernels_changes_the_name_in_the_cache() -> None:
-    module = compile_module(budget_kernels)
-    sources = sorted({budget_kernels.__file__, budget_guard.__file__, walks.__file__})
+    module = compile_module(order_walks)
+    sources = sorted({order_walks.__file__, walks.__file__})
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sources)).hexdigest()[:12]
-    assert module.spend.py_func.__qualname__ == f"spend_{digest}"
+    assert module.find_above.py_func.__qualname__ == f"find_above_{digest}"
 
 
 def test_a_set_of_130_categories_spans_several_words() -> None:

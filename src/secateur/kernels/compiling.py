@@ -24,7 +24,6 @@ __all__ = ["compile_module", "is_soon_done"]
 
 # About how long each module takes the first time, with what it calls, in seconds of one processor; others take one.
 SECONDS = {
-    "budget": 17,
     "local_search": 10,
     "walks": 5,
     "tiles": 4,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
 
 __all__ = [
+    "as_lists",
     "make_box",
     "make_walkable",
     "run_above",
@@ -68,7 +69,7 @@ def run_contained(tree: Tree, paths: Paths, deleted: NDArray[np.bool_]) -> NDArr
     given = make_walkable(tree, paths), make_box(tree), _make_room(tree), *tree.leaf_runs
     arguments = [*given, paths.offsets, paths.links, paths.leaf_class, deleted]
     if is_soon_done("find_contained", len(paths.links), PLAIN_ENTRIES):
-        arguments = [_as_list(argument) for argument in arguments]
+        arguments = [as_lists(argument) for argument in arguments]
         run = cast("Callable[..., tuple[int, int]]", containment.find_contained)
     else:
         run = compile_module(containment).find_contained
@@ -114,7 +115,7 @@ def _run(
     n_entries = int(paths.offsets[rules.stop] - paths.offsets[rules.start])
     if is_soon_done(kernel, n_entries, PLAIN_ENTRIES):  # Python indexes lists several times faster than arrays
         own = paths.offsets[rules.start : rules.stop + 1], paths.links, paths.leaf_class[rules]
-        arguments = [_as_list(argument) for argument in (walk, make_box(tree), *own, *state)]
+        arguments = [as_lists(argument) for argument in (walk, make_box(tree), *own, *state)]
         getattr(module, kernel)(*arguments)
         return np.asarray(arguments[-1], dtype=state[-1].dtype)
     compiled = getattr(compile_module(module), kernel)
@@ -239,7 +240,8 @@ def _find_tested_below(tree: Tree) -> NDArray[np.int64]:
     return below
 
 
-def _as_list(value: Any) -> Any:
+def as_lists(value: Any) -> Any:
+    """Turn an array, or the arrays of a tuple, into lists, which Python indexes faster."""
     if isinstance(value, tuple):
-        return value._make(map(_as_list, value))  # type: ignore[attr-defined]
+        return value._make(map(as_lists, value))  # type: ignore[attr-defined]
     return value.tolist() if isinstance(value, np.ndarray) else value

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 __all__ = [
     "Box",
     "Walkable",
+    "count_foreign",
     "delete_features",
     "delete_links",
     "find_met",
@@ -136,12 +137,13 @@ def is_possible(walk, box, links, begin, end):  # type: ignore[no-untyped-def]
     return True
 
 
-def find_foreign_leaf(walk, box, node, class_id):  # type: ignore[no-untyped-def]
-    """The leftmost leaf of another class at or below a node that meets the box, else -1; the box is restored.
+def find_foreign(walk, box, node, class_id, most):  # type: ignore[no-untyped-def]
+    """The leftmost leaf of another class at or below a node that meets the box, else -1, and how many there are.
 
-    Subtrees whose leaves all have the class are skipped. The box is narrowed on the way down, so splits that contradict
-    the path above them are seen for what they are. Where the box meets one side of a split only, it lies in that side
-    already; so only nodes where the walk forks change the box and are remembered.
+    The search ends when so many are found, and the box is restored. Subtrees whose leaves all have the class are
+    skipped. The box is narrowed on the way down, so splits that contradict the path above them are seen for what they
+    are. Where the box meets one side of a split only, it lies in that side already; so only nodes where the walk forks
+    change the box and are remembered.
     """
     children_left, children_right, feature, upper = walk.children_left, walk.children_right, walk.feature, walk.upper
     missing_left, homogeneous = walk.missing_left, walk.homogeneous
@@ -149,12 +151,12 @@ def find_foreign_leaf(walk, box, node, class_id):  # type: ignore[no-untyped-def
     low, high, missing, words, forks = box.low, box.high, box.missing, box.words, box.forks
     saved_low, saved_high, saved_missing = box.saved_low, box.saved_high, box.saved_missing
     saved_words, width = box.saved_words, box.width
-    n_forks, leaf = 0, -1
+    n_forks, leaf, n_found = 0, -1, 0
     while node >= 0 or n_forks > 0:
         if node < 0:
             n_forks -= 1
             fork = forks[n_forks]
-            is_left_done = fork >= 0 and leaf < 0  # once a leaf is found, all that is left is to restore the box
+            is_left_done = fork >= 0 and n_found < most  # in the end, all that is left is to restore the box
             if fork < 0:
                 fork = -1 - fork
             tested = feature[fork]
@@ -178,7 +180,9 @@ def find_foreign_leaf(walk, box, node, class_id):  # type: ignore[no-untyped-def
         else:
             tested = feature[node]
             if tested < 0:
-                leaf, node = node, -1
+                leaf = node if n_found == 0 else leaf
+                n_found += 1
+                node = -1
                 continue
             on_left = missing[tested] and missing_left[node]
             on_right = missing[tested] and not missing_left[node]
@@ -204,7 +208,32 @@ def find_foreign_leaf(walk, box, node, class_id):  # type: ignore[no-untyped-def
                 n_forks += 1
             child = children_left[node] if on_left else children_right[node]
             node = child if on_left or on_right else -1
-    return leaf
+    return leaf, n_found
+
+
+def find_foreign_leaf(walk, box, node, class_id):  # type: ignore[no-untyped-def]
+    """The leftmost leaf of another class at or below a node that meets the box, else -1; the box is restored."""
+    return find_foreign(walk, box, node, class_id, 1)[0]
+
+
+def count_foreign(walk, box, links, begin, end, deleted, left_out, class_id):  # type: ignore[no-untyped-def]
+    """How many leaves of another class a rule meets, without one of its entries or, if that is -1, as it is.
+
+    The rule's whole path meets none, so that the walk starts at the first condition that is gone.
+    """
+    top = end
+    for entry in range(end - 1, begin - 1, -1):
+        node = walk.parent[links[entry]]
+        if deleted[entry] or entry == left_out:
+            top = entry
+        else:
+            narrow(walk, box, node, walk.is_left[links[entry]])
+    n_found = 0
+    if top < end and is_possible(walk, box, links, begin, end):
+        n_found = find_foreign(walk, box, walk.parent[links[top]], class_id, len(walk.parent))[1]
+    for entry in range(begin, end):
+        open_feature(walk, box, walk.feature[walk.parent[links[entry]]])
+    return n_found
 
 
 def delete_links(walk, box, offsets, links, leaf_class, deleted):  # type: ignore[no-untyped-def]
@@ -364,5 +393,5 @@ def find_met(walk, box, offsets, links, leaf_class, deleted, met):  # type: igno
             open_feature(walk, box, feature[parent[links[entry]]])
 
 
-INLINED = (find_foreign_leaf,)
-"""Compiled into its callers: a call would cost as much as the few steps of a walk."""
+INLINED = (find_foreign, find_foreign_leaf)
+"""Compiled into their callers: a call would cost as much as the few steps of a walk."""
