@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from secateur.kernels import compiling
+
 # How many of the examples that a test asks for are drawn, by the profile that HYPOTHESIS_PROFILE names.
 EXAMPLES = {"quick": 0.1, "daily": 1, "thorough": 10}
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "daily")
@@ -30,6 +32,12 @@ def data_dir() -> str:
     pytest.skip("the published data files are not here: name their directory in SECATEUR_DATA")
 
 
+@pytest.fixture(autouse=True)
+def no_work_done() -> None:
+    """Let a test choose between plain and compiled code as a new process does, whatever ran before it."""
+    compiling.done.clear()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let tests of writing do in minutes what they otherwise do in seconds."""
     parser.addoption("--every-call", action="store_true", help="let every system call of every writing command fail")
@@ -42,7 +50,10 @@ def pytest_configure() -> None:
         raise pytest.UsageError(f"HYPOTHESIS_PROFILE must be one of {', '.join(EXAMPLES)}, not {PROFILE!r}.")
     # A change is judged by what it changes, not by the draw of the day; "thorough" looks for what is new.
     is_repeatable = PROFILE != "thorough"
-    settings.register_profile(PROFILE, max_examples=_scale(settings().max_examples), derandomize=is_repeatable)
+    # One example may wait for the compiler, so that no deadline is fair.
+    settings.register_profile(
+        PROFILE, max_examples=_scale(settings().max_examples), derandomize=is_repeatable, deadline=None
+    )
     settings.load_profile(PROFILE)
 
 

@@ -225,7 +225,7 @@ def test_pairs_equal_their_slow_version_however_rows_are_counted(
 def test_pairs_counted_by_compiled_code_are_the_same() -> None:
     X, y, model = cancer()
     small = list(secateur.diagnose(model, X, y).pairs())
-    with mock.patch.multiple(violations, SMALL_COUNT=-1, MOST_NUMBERS=200):
+    with mock.patch.multiple(violations, PLAIN_PAIRS=-1, MOST_NUMBERS=200):
         assert list(secateur.diagnose(model, X, y).pairs()) == small
 
 

@@ -194,7 +194,7 @@ def _spend(rules: Rules, defaults: list[int], budget: float, tolerance: float, p
     is_rare = {c: bool((rest := results[c].rest_counts)[c] < rest.max()) for c in within}
     default = min(within, key=lambda c: (is_rare[c], *_cost(rules, results[c].chosen, c, results[c].deleted), c))
     joint = results[default]
-    counts, _ = evidence.count(paths, joint.deleted, is_exact=False)
+    counts, _ = evidence.count(paths, joint.deleted)
     # Only written rules lost conditions to the budget; the others are as they were.
     shortened = rules.change(
         deletions=_explain(rules.deletions, joint, paths.rule, cells.leaf_reliability),

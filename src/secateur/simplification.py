@@ -273,7 +273,7 @@ def _shorten(
     if problem.walked is not None:
         parameters["domain_knowledge"] = False
     deletions = ready.delete(problem)
-    counts, source_counts = _count_rules(problem, deletions.deleted, is_exact=ready.is_exact)
+    counts, source_counts = _count_rules(problem, deletions.deleted)
     weighted = is_weighted or bool((np.abs(source_counts - np.rint(source_counts)) > 0).any())
     return Rules(
         tree=problem.tree,
@@ -287,13 +287,11 @@ def _shorten(
     )
 
 
-def _count_rules(
-    problem: Problem, deleted: NDArray[np.bool_], *, is_exact: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _count_rules(problem: Problem, deleted: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Count the classes of each rule and of each leaf's own rule, from the rows, else from the tree if it knows."""
     tree, paths = problem.tree, problem.paths
     if problem.evidence is not None:
-        return problem.evidence.count(paths, deleted, is_exact=is_exact)
+        return problem.evidence.count(paths, deleted)
     unknown = np.full((paths.n_rules, tree.n_classes), np.nan)
     source = unknown if tree.counts is None else tree.counts[paths.leaf_ids]
     widened = np.bincount(paths.rule[deleted], minlength=paths.n_rules) > 0

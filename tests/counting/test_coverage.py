@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting import coverage, rows_by_leaf
+from secateur.counting import coverage
 from secateur.counting.coverage import find_overlap, find_winners, find_winners_and_overlap
 from secateur.rows import rows as rows_module
 from secateur.rows.checking import check_rows
@@ -22,15 +22,14 @@ from secateur.rows.rows import Rows
 from secateur.tree.paths import trace_paths
 
 
-def by_tiles(ordered_rules: int) -> Any:
-    """Have rows covered by compiled tiles; from so many rules on, in the order of leaves."""
-    return mock.patch.multiple(coverage, SMALL_SEARCH=-1, ORDERED_RULES=ordered_rules)
+def by_tiles() -> Any:
+    """Have rows covered by compiled tiles."""
+    return mock.patch.object(coverage, "PLAIN_PAIRS", -1)
 
 
-@pytest.mark.parametrize("ordered_rules", [0, 1_000])
 @given(tree=strategies.trees(max_leaves=12), data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_winners_and_overlap_are_those_of_one_row_at_a_time(ordered_rules: int, tree: Any, data: st.DataObject) -> None:
+def test_winners_and_overlap_are_those_of_one_row_at_a_time(tree: Any, data: st.DataObject) -> None:
     X, y, _ = data.draw(strategies.labelled_rows(tree, max_rows=80))
     paths = trace_paths(tree)
     deleted = np.array(data.draw(strategies.lists_of(st.booleans(), len(paths.links))), dtype=bool)
@@ -39,12 +38,11 @@ def test_winners_and_overlap_are_those_of_one_row_at_a_time(ordered_rules: int, 
     kept = [paths.links[paths.entries(rule)][~deleted[paths.entries(rule)]].tolist() for rule in range(paths.n_rules)]
     covers = np.array([[oracles.satisfies(tree, row, links) for links in kept] for row in rows.matrix], dtype=bool)
     of_class = [covers[:, paths.leaf_class == class_id].any(axis=1) for class_id in range(tree.n_classes)]
-    reached = np.array([oracles.walk(tree, row) for row in rows.matrix])
-    with by_tiles(ordered_rules):
-        winners, conflict, covered, counts = find_winners_and_overlap(tree, paths, deleted, ranking, rows, y, reached)
+    with by_tiles():
+        winners, conflict, covered, counts = find_winners_and_overlap(tree, paths, deleted, ranking, rows, y)
         some = find_winners(tree, paths, deleted, ranking[:2], rows)
         overlap = find_overlap(tree, paths, deleted, rows, ranking)
-        of_some = find_winners_and_overlap(tree, paths, deleted, ranking[:2], rows, y, reached)
+        of_some = find_winners_and_overlap(tree, paths, deleted, ranking[:2], rows, y)
         overlap_of_some = find_overlap(tree, paths, deleted, rows, ranking[:2])
     np.testing.assert_array_equal(winners, ranking[covers[:, ranking].argmax(axis=1)])
     np.testing.assert_array_equal(conflict, np.sum(of_class, axis=0) > 1)
@@ -70,7 +68,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_blocks_of_every_form_are_put_in_the_order_of_leaves(form: str) -> None:
+def test_blocks_of_every_form_are_covered_alike(form: str) -> None:
     """Several blocks, the last of them not full; of a wide table the model uses few columns."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3_000, 4)).round(2).astype(np.float32)
@@ -80,9 +78,6 @@ def test_blocks_of_every_form_are_put_in_the_order_of_leaves(form: str) -> None:
     rules = secateur.simplify(
         DecisionTreeClassifier(max_leaf_nodes=200, random_state=0).fit(seen, y), table, y, each_leaf=True
     )
-    found = []
-    for ordered_rules, most in ((1_000, 0), (0, 0), (0, 1 << 26)):
-        blocks = mock.patch.object(rows_module, "BLOCK_ROWS", 512)
-        with by_tiles(ordered_rules), blocks, mock.patch.object(rows_by_leaf, "COPIED_NUMBERS", most):
-            found.append((rules.audit(table, y).to_dict(), rules.predict(table).tolist()))
-    assert found[0] == found[1] == found[2]
+    found = rules.audit(table, y).to_dict(), rules.predict(table).tolist()
+    with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", 512):
+        assert found == (rules.audit(table, y).to_dict(), rules.predict(table).tolist())

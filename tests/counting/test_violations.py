@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import sys
 from typing import Any
 from unittest import mock
 
@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.choosing import choose_lines
-from secateur.counting import coverage, row_evidence, rows_by_leaf, violations
+from secateur.counting import coverage, violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.tile_arguments import make_tests
 from secateur.errors import InputError
@@ -47,7 +47,7 @@ def problems(**shape: Any) -> st.SearchStrategy[Problem]:
 
 def by_tiles(**changes: int) -> Any:
     """Have everything counted by compiled tiles, however small it is."""
-    return mock.patch.multiple(violations, SMALL_COUNT=-1, **changes)
+    return mock.patch.multiple(violations, PLAIN_PAIRS=-1, **changes)
 
 
 @pytest.mark.parametrize("most_numbers", [0, 1 << 20])
@@ -69,12 +69,12 @@ def test_tiles_numpy_and_one_row_at_a_time_agree(most_numbers: int, problem: Pro
         assert small.is_paired == large.is_paired == (most_numbers == 0 and bool((deleted | opened).any()))
         np.testing.assert_array_equal(small.cells, large.cells)
         np.testing.assert_array_equal(small.leaf_counts, large.leaf_counts)
-        assert_same_by_leaf(evidence, large, deleted, most_numbers)
+        assert_same_of_every_form(evidence, large, deleted, most_numbers)
         check_against_rows(tree, small, deleted, X, y, weights, data)
 
 
-def assert_same_by_leaf(evidence: RowEvidence, found: Any, deleted: Any, most_numbers: int) -> None:
-    """Rows in the order of their leaves give the same counts, however they lie in memory, and copied or not."""
+def assert_same_of_every_form(evidence: RowEvidence, found: Any, deleted: Any, most_numbers: int) -> None:
+    """Rows give the same counts however they lie in memory."""
     tree, matrix = evidence.tree, evidence.rows.select(0, evidence.n_rows, np.arange(evidence.tree.n_features))
     wide = np.hstack([matrix, np.zeros((len(matrix), 3 * matrix.shape[1] + 1), dtype=matrix.dtype)])
     tested = np.unique(tree.feature[tree.feature >= 0])
@@ -84,13 +84,11 @@ def assert_same_by_leaf(evidence: RowEvidence, found: Any, deleted: Any, most_nu
         Rows.of_columns(np.ascontiguousarray(matrix[:, tested]), tested, matrix.shape[1]),
         Rows.of(np.ascontiguousarray(wide)),
     ]
-    for rows, copied in itertools.product(listed, (0, 1 << 20)):
+    for rows in listed:
         other = RowEvidence(tree, rows, evidence.class_ids, evidence.weights)
-        ordered = mock.patch.object(row_evidence, "ORDERED_RULES", 0)
-        copying = mock.patch.object(rows_by_leaf, "COPIED_NUMBERS", copied)
-        by_numpy = mock.patch.object(violations, "is_compiled", return_value=False)
+        by_numpy = mock.patch.multiple(violations, PLAIN_PAIRS=sys.maxsize, PLAIN_ROWS=64)
         for way in (by_tiles(), by_numpy):
-            with way, ordered, copying, mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
+            with way, mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
                 same = other.count_violations(found.paths, deleted, found.opened)
             np.testing.assert_array_equal(same.cells, found.cells)
             np.testing.assert_array_equal(same.leaf_counts, found.leaf_counts)
@@ -134,7 +132,7 @@ def test_a_method_deletes_the_same_however_rows_are_counted(method: str, problem
     for weights in (None, w):
         given_rows = {"method": method, "sample_weight": weights, **own_settings(method, tolerance=tolerance)}
         small = secateur.simplify(tree, X, labels, each_leaf=True, **given_rows)
-        with by_tiles(), mock.patch.object(coverage, "SMALL_SEARCH", -1), mock.patch.object(leaves, "SMALL_ROUTE", -1):
+        with by_tiles(), mock.patch.object(coverage, "PLAIN_PAIRS", -1), mock.patch.object(leaves, "PLAIN_ROWS", -1):
             large = secateur.simplify(tree, X, labels, each_leaf=True, **given_rows)
             winners, predicted = large.apply(X), large.predict(X)
             audit, of_list = large.audit(X, labels, sample_weight=weights), choose_lines(large).apply(X)
@@ -213,7 +211,7 @@ def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any) -> None:
     elif hasattr(table, "columns"):
         table.columns = list("abcd")
     tree = secateur.from_model(model, feature_names=list("abcd"))
-    with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", 512), mock.patch.object(coverage, "SMALL_SEARCH", -1):
+    with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", 512), mock.patch.object(coverage, "PLAIN_PAIRS", -1):
         rules = secateur.simplify(tree, table, y, method="mismatch", each_leaf=True)
         predicted = rules.predict(table)
     np.testing.assert_array_equal(rules.deleted, expected.deleted)

@@ -6,6 +6,8 @@ import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,14 +21,13 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
-from secateur import TreeBuilder, simplify
-from secateur.counting import row_evidence, violations
+from secateur import TreeBuilder, from_model, simplify
+from secateur.counting import violations
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.rows_by_leaf import index_rows
 from secateur.errors import InputError
-from secateur.kernels import budget as budget_kernels
-from secateur.kernels import budget_guard, run_walks, walks
-from secateur.kernels.compiling import compile_module
+from secateur.kernels import order_walks, run_walks, walks
+from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.methods import budget_spending, row_mixture
 from secateur.methods.budget_spending import Trained, spend_budget
 from secateur.rows.checking import check_rows
@@ -42,8 +43,8 @@ about_the_compiler = pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reaso
 @settings(max_examples=60, deadline=None)
 def test_compiled_and_plain_deletion_agree(kernel: str, tree: Tree) -> None:
     paths = trace_paths(tree)
-    plain = run_walks.run_deletion(kernel, tree, paths)
-    assert np.array_equal(plain, run_compiled(kernel, tree, paths, np.zeros(len(paths.links), dtype=bool)))
+    plain, compiled = (run(run_walks.run_deletion, kernel, tree, paths) for run in (run_plain, run_compiled))
+    np.testing.assert_array_equal(plain, compiled)
 
 
 @given(tree=strategies.trees(max_leaves=16))
@@ -52,9 +53,9 @@ def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
     paths = trace_paths(tree)
     deleted = run_walks.run_deletion("delete_links", tree, paths)
     for by_feature in (False, True):
-        plain = run_walks.run_witnesses(tree, paths, deleted, by_feature=by_feature)
-        witness = np.full(len(paths.links), -1, dtype=np.int64)
-        assert np.array_equal(plain, run_compiled("find_witnesses", tree, paths, deleted.copy(), by_feature, witness))
+        find = partial(run_walks.run_witnesses, by_feature=by_feature)
+        plain, compiled = (run(find, tree, paths, deleted) for run in (run_plain, run_compiled))
+        np.testing.assert_array_equal(plain, compiled)
 
 
 @pytest.mark.parametrize("by_feature", [False, True])
@@ -84,81 +85,35 @@ def test_a_witness_is_a_leaf_of_another_class_that_the_rule_would_meet(by_featur
     ),
     budget=st.sampled_from([0.0, 0.1, 0.5]),
 )
-@settings(max_examples=100, deadline=None)
-def test_spending_by_kernels_and_by_masks_agree(problem: tuple[Tree, tuple[Any, Any, Any]], budget: float) -> None:
+@settings(max_examples=60, deadline=None)
+def test_a_budget_is_spent_alike_by_compiled_and_plain_walks(
+    problem: tuple[Tree, tuple[Any, Any, Any]], budget: float
+) -> None:
     tree, (X, y, weights) = problem
-    paths = trace_paths(tree)
-    if not len(paths.links):
-        return
-    with mock.patch.object(row_mixture, "POOL_ROWS", 20):
-        rows = row_mixture.mix_rows(tree, paths, LabelledRows(check_rows(tree, X), y, np.array(weights)), 10)
+    for weight in (None, np.array(weights)):
+        spent = []
+        for most in (-1, sys.maxsize):
+            with mock.patch.object(budget_spending, "PLAIN_ENTRIES", most):
+                spent.append(spend(tree, X, y, weight, budget))
+        for name in vars(spent[0]):
+            np.testing.assert_array_equal(*(getattr(one, name) for one in spent), err_msg=name)
+
+
+def spend(tree: Tree, X: Any, y: Any, weights: Any, budget: float, tolerance: float = 0.05) -> Any:
+    """Spend a budget on the exact rules of a tree."""
+    paths, rows = trace_paths(tree), check_rows(tree, X)
     deleted = run_walks.run_deletion("delete_links", tree, paths)
-    listed = RowEvidence(tree, check_rows(tree, X), y, np.array(weights))
-    trained = Trained(*listed.count(paths, deleted, is_exact=True), is_weighted=True)
+    trained = Trained(*RowEvidence(tree, rows, y, weights).count(paths, deleted))
+    with mock.patch.object(row_mixture, "POOL_ROWS", 20):
+        mixture = row_mixture.mix_rows(tree, paths, LabelledRows(rows, y, weights), 10)
     is_open = trained.leaf_counts.sum(axis=1) > 0  # rules without rows have no reliability
-    arguments = (tree, paths, rows, trained, deleted, is_open, budget, 0.05)
-    plain = spend_budget(*arguments, kernels=budget_kernels)
-    quick = spend_budget(*arguments, kernels=compile_module(budget_kernels))
-    for name in ("deleted", "before", "after", "real"):
-        np.testing.assert_array_equal(getattr(plain, name), getattr(quick, name))
-    for tolerance in (0.0, 0.05, 1.0):
-        for block_rows in (1, budget_spending.BLOCK_ROWS):
-            spend_twice(tree, X, y, budget, tolerance, block_rows)
+    return spend_budget(tree, paths, mixture, trained, deleted, is_open, budget, tolerance)
 
 
-def spend_twice(tree: Tree, X: Any, y: Any, budget: float, tolerance: float, block_rows: int) -> Any:
-    """Spend a budget by plain kernels and by masks of rows, and compare; give what the kernels found."""
-    paths = trace_paths(tree)
-    deleted = run_walks.run_deletion("delete_links", tree, paths)
-    counts = RowEvidence(tree, check_rows(tree, X), y, None).count(paths, deleted, is_exact=True)
-    alike = Trained(*counts, is_weighted=False)
-    with mock.patch.object(row_mixture, "POOL_ROWS", 20):
-        rows = row_mixture.mix_rows(tree, paths, LabelledRows(check_rows(tree, X), y, None), 10)
-    arguments = (tree, paths, rows, alike, deleted, alike.leaf_counts.sum(axis=1) > 0, budget, tolerance)
-    with mock.patch.object(budget_spending, "BLOCK_ROWS", block_rows):  # small blocks let the walks go down to leaves
-        plain = spend_budget(*arguments, kernels=budget_kernels)
-    with mock.patch.object(budget_spending, "is_compiled", return_value=False):
-        by_masks = spend_budget(*arguments)
-    for name in vars(plain):
-        np.testing.assert_array_equal(getattr(plain, name), getattr(by_masks, name), err_msg=name)
-    return plain
-
-
-@pytest.fixture(scope="module")
-def noisy() -> tuple[DecisionTreeClassifier, Any, Any]:
-    """A tree that nobody pruned, on rows whose classes it cannot tell."""
+def test_more_rows_than_can_be_numbered_are_refused() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((400, 3)), rng.integers(0, 2, 400)
-    return DecisionTreeClassifier(random_state=0).fit(X, y), X, y
-
-
-def test_room_for_watches_grows_and_changes_nothing(noisy: tuple[DecisionTreeClassifier, Any, Any]) -> None:
-    model, X, y = noisy
-    answers = []
-    for watches in (1_000, 0):
-        with (
-            mock.patch.object(budget_spending, "MOST_CELLS", 0),  # by kernels
-            mock.patch.object(budget_spending, "WATCHES", watches),
-            mock.patch.object(budget_spending, "COUNTED_PAIRS", -1),  # with lower bounds, which depend on every watch
-            mock.patch.object(budget_spending, "_make_room", wraps=budget_spending._make_room) as make_room,
-        ):
-            answers.append(simplify(model, X, y, method="budgeted", max_conflict=0.2, each_leaf=True).deletions)
-            assert (make_room.call_count > 1) == (watches == 0)
-    for name in ("deleted", "why", "before", "after", "number", "node"):
-        np.testing.assert_array_equal(*(getattr(answer, name) for answer in answers), err_msg=name)
-
-
-def test_more_watches_or_rows_than_can_be_numbered_are_refused(
-    noisy: tuple[DecisionTreeClassifier, Any, Any],
-) -> None:
-    model, X, y = noisy
-    with (
-        mock.patch.object(budget_spending, "MOST_CELLS", 0),
-        mock.patch.object(budget_spending, "WATCHES", 1),
-        mock.patch.object(budget_spending, "MOST_WATCHES", 5_000),
-        pytest.raises(InputError, match="would note more than 5,000 pairs of a row and a condition: pass a sample"),
-    ):
-        simplify(model, X, y, method="budgeted", max_conflict=0.2, each_leaf=True)
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
     with (
         mock.patch.object(row_mixture, "MOST_ROWS", 4_399),
         pytest.raises(
@@ -184,32 +139,7 @@ def test_rows_that_only_a_missing_value_leads_to_cost_their_share(n_rows: int) -
     tree = builder.build()
     first = trace_paths(tree).links.tolist().index(int(tree.children_right[0]))
     for budget in (0.0, 0.1, 1.0):
-        for block_rows in (1, budget_spending.BLOCK_ROWS):
-            assert spend_twice(tree, X, y, budget, 1.0, block_rows).deleted[first] == (budget == 1.0)
-
-
-@given(
-    problem=strategies.trees(max_leaves=16).flatmap(
-        lambda tree: st.tuples(st.just(tree), strategies.labelled_rows(tree, weights=True, max_rows=30))
-    ),
-    data=st.data(),
-)
-@settings(max_examples=80, deadline=None)
-def test_rows_counted_by_walking_the_tree_are_those_counted_by_masks(
-    problem: tuple[Tree, tuple[Any, Any, Any]], data: st.DataObject
-) -> None:
-    tree, (X, y, w) = problem
-    paths = trace_paths(tree)
-    size = len(paths.links)
-    deleted = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool)
-    for weight in (None, np.array(w)):
-        rows = RowEvidence(tree, check_rows(tree, X), y, weight)
-        by_masks = rows.count(paths, deleted, is_exact=False)
-        plain = rows.count_by_walks(paths, deleted)
-        with mock.patch.object(run_walks, "SMALL_TREE_ENTRIES", -1):
-            quick = rows.count_by_walks(paths, deleted)
-        np.testing.assert_array_equal(plain, quick)
-        np.testing.assert_allclose(plain, by_masks, rtol=1e-12)
+        assert spend(tree, X, y, None, budget, 1.0).deleted[first] == (budget == 1.0)
 
 
 @given(
@@ -231,21 +161,18 @@ def test_counts_of_rules_do_not_depend_on_how_they_are_counted() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
     by_masks = simplify(model, X, y, method="exact", each_leaf=True)
-    with mock.patch.object(row_evidence, "WALKED_LEAVES", 1):
-        by_walks = simplify(model, X, y, method="exact", each_leaf=True)
-    with mock.patch.object(violations, "SMALL_COUNT", 0):
+    with mock.patch.object(violations, "PLAIN_PAIRS", -1):
         by_tiles = simplify(model, X, y, method="exact", each_leaf=True)
-    for other in (by_walks, by_tiles):
-        np.testing.assert_array_equal(by_masks.covered_counts, other.covered_counts)
-        np.testing.assert_array_equal(by_masks.leaf_counts, other.leaf_counts)
+    np.testing.assert_array_equal(by_masks.covered_counts, by_tiles.covered_counts)
+    np.testing.assert_array_equal(by_masks.leaf_counts, by_tiles.leaf_counts)
 
 
 @about_the_compiler
 def test_a_change_of_borrowed_kernels_changes_the_name_in_the_cache() -> None:
-    module = compile_module(budget_kernels)
-    sources = sorted({budget_kernels.__file__, budget_guard.__file__, walks.__file__})
+    module = compile_module(order_walks)
+    sources = sorted({order_walks.__file__, walks.__file__})
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sources)).hexdigest()[:12]
-    assert module.spend.py_func.__qualname__ == f"spend_{digest}"
+    assert module.find_above.py_func.__qualname__ == f"find_above_{digest}"
 
 
 def test_a_set_of_130_categories_spans_several_words() -> None:
@@ -266,8 +193,7 @@ def test_a_set_of_130_categories_spans_several_words() -> None:
         "x > 0 => b",
     ]
     paths = trace_paths(tree)
-    deleted = np.zeros(len(paths.links), dtype=bool)
-    assert run_compiled("delete_links", tree, paths, deleted).tolist() == [True, False] * 4
+    assert run_compiled(run_walks.run_deletion, "delete_links", tree, paths).tolist() == [True, False] * 4
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -294,6 +220,29 @@ def test_sets_of_several_words_are_cut_as_single_categories_are(seed: int) -> No
         assert not any(implies([one for one in rule.kept_ids if one != link]) for link in rule.kept_ids)
 
 
+def test_a_large_tree_is_walked_on_threads_as_in_plain_python() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3_000, 5)).round(1)
+    y = (X[:, 0] * X[:, 1] + rng.standard_normal(3_000) > 0).astype(int)
+    tree = from_model(DecisionTreeClassifier(random_state=0).fit(X, y))
+    paths = trace_paths(tree)
+    with mock.patch.object(run_walks, "PART_ENTRIES", 1_000):
+        plain, compiled = (
+            run(run_walks.run_deletion, "delete_links", tree, paths) for run in (run_plain, run_compiled)
+        )
+        np.testing.assert_array_equal(plain, compiled)
+        plain, compiled = (
+            run(run_walks.run_met, tree, paths, plain, np.arange(paths.n_rules)) for run in (run_plain, run_compiled)
+        )
+    np.testing.assert_array_equal(plain, compiled)
+
+
+def test_who_walks_again_and_again_gets_compiled_code() -> None:
+    for work, is_soon in ((3, True), (1, True), (1, False), (0, False)):
+        assert is_soon_done("a walk of this test", work, 4) == is_soon
+    assert is_soon_done("another walk of this test", 4, 4)
+
+
 def test_a_small_tree_never_loads_numba() -> None:
     program = (
         "import sys, secateur\n"
@@ -307,11 +256,15 @@ def test_a_small_tree_never_loads_numba() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-def run_compiled(kernel: str, tree: Tree, paths: object, *state: object) -> np.ndarray:  # type: ignore[type-arg]
-    module = run_walks.compiled_kernels()
-    walk, box = run_walks.make_walkable(tree, paths), run_walks.make_box(tree)  # type: ignore[arg-type]
-    getattr(module, kernel)(walk, box, paths.offsets, paths.links, paths.leaf_class, *state)  # type: ignore[attr-defined]
-    return np.asarray(state[-1])
+def run_plain(run: Callable[..., Any], *arguments: Any) -> Any:
+    """Walk in plain Python, however much was walked before."""
+    with mock.patch.object(run_walks, "PLAIN_ENTRIES", sys.maxsize):
+        return run(*arguments)
+
+
+def run_compiled(run: Callable[..., Any], *arguments: Any) -> Any:
+    with mock.patch.object(run_walks, "PLAIN_ENTRIES", -1):
+        return run(*arguments)
 
 
 def run_fresh(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -324,7 +277,7 @@ def run_fresh(code: str, **environment: str) -> subprocess.CompletedProcess[str]
 ROUTE = """
 import numpy as np
 from secateur.kernels import routes
-from secateur.kernels.compiling import compile_module
+from secateur.kernels.compiling import compile_module, is_soon_done
 goes_left = compile_module(routes).goes_left
 print(goes_left(1.0, 2.0, False, -1, np.zeros(1, dtype=bool)))
 """

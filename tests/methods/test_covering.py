@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -46,8 +47,7 @@ def as_pairs(tree: Tree, contained: Containment) -> set[tuple[int, int]]:
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_contained_leaves_are_those_whose_rows_the_rule_covers(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if compiled:
-        monkeypatch.setattr(run_walks, "SMALL_TREE_ENTRIES", -1)
+    monkeypatch.setattr(run_walks, "PLAIN_ENTRIES", -1 if compiled else sys.maxsize)
 
     @settings(deadline=None)
     @given(tree=strategies.trees(max_leaves=8), data=st.data())

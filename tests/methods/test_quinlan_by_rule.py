@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -166,20 +167,16 @@ def test_a_p_value_too_small_to_have_digits_is_left_to_others(n_rows: int) -> No
     check_same(simplify(model, X, y, True, alpha=0.0), simplify(model, X, y, False, alpha=0.0))
 
 
-def test_it_is_chosen_for_long_paths_and_many_rows_only() -> None:
+def test_it_is_chosen_for_many_rows_without_weights_only(monkeypatch: pytest.MonkeyPatch) -> None:
     model, X, y = grown(20_000, 2, missing=False)
     evidence = evidence_of(model, X, y)
     paths = trace_paths(evidence.tree)
+    monkeypatch.setattr(quinlan_by_rule, "PLAIN_PAIRS", 1 << 22)
     assert is_suited(evidence, paths)
     assert not is_suited(evidence_of(model, X, y, np.ones(len(X))), paths)
     with mock.patch.object(quinlan_by_rule, "MASK_BYTES", 1_000):
         assert not is_suited(evidence, paths)
     with mock.patch.object(quinlan_by_rule, "MOST_EMPTY", 1):
         assert not is_suited(evidence, paths)
-    with mock.patch.object(quinlan_by_rule, "SMALL_COUNT", 1 << 40):
-        for is_compiled in (False, True):
-            with mock.patch.object(quinlan_by_rule, "is_compiled", return_value=is_compiled):
-                assert is_suited(evidence, paths) == is_compiled
-    shallow = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
-    short = evidence_of(shallow, X, y)
-    assert not is_suited(short, trace_paths(short.tree))
+    with mock.patch.object(quinlan_by_rule, "PLAIN_PAIRS", sys.maxsize):
+        assert not is_suited(evidence, paths)

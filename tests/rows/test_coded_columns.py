@@ -59,7 +59,7 @@ def test_coded_rows_reach_the_leaves_of_their_rows_in_any_order(problem: tuple[T
     order = np.argsort(reached)
     coded.sort(order)
     # Large tables are not read as a whole.
-    with mock.patch.object(coded_columns, "SMALL_ROUTE", 0), mock.patch.object(leaves, "SMALL_ROUTE", 0):
+    with mock.patch.object(leaves, "PLAIN_ROWS", -1):
         np.testing.assert_array_equal(apply_tree(tree, coded.as_rows(tree.n_features)), reached[order])
 
 

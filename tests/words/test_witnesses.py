@@ -75,7 +75,6 @@ def test_witnesses_are_those_of_the_definition(method: str, data: st.DataObject)
 @settings(max_examples=30, deadline=None)
 def test_a_block_of_rules_is_searched_as_all_of_them_are(tree: Tree, method: str) -> None:
     with (
-        mock.patch.object(witnesses, "SMALL_TREE_ENTRIES", 0),
         mock.patch.object(witnesses, "SEARCHED_RULES", 3),
         mock.patch.object(witnesses, "REMEMBERED_LEAVES", 2),
     ):

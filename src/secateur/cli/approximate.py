@@ -144,9 +144,18 @@ def run(
             tell(note, quiet=quiet)
         deliver(made, None)
     elif not quiet:
+        from rich.text import Text
+
+        from secateur.cli.answer import SHOWN_RULES, show_listing, show_next
+        from secateur.cli.console import out
+        from secateur.export.listing import make_listing
+
+        show_listing(make_listing(rules, most=SHOWN_RULES), notes=notes)
+        if verbose or not proof.ok:
+            out.print(Text(f"\n{rules.guarantee}\n{proof}"))
         given = [word for group in (used, wishes, reading, trusting) for word in spell(group)]
-        again = ("approximate", str(model), data, *given)
-        show(rules, notes, again, proof if verbose or not proof.ok else None, is_paged=writing.report is not None)
+        further = ("--report", "page.html") if writing.report is None else ("--export", "json", "-o", "rules.json")
+        show_next(("approximate", str(model), data, *given, *further))
     raise typer.Exit(code=0 if proof.ok else 1)
 
 
@@ -219,17 +228,3 @@ def _pick_columns(model: Any, table: TableFile, beside: list[str]) -> tuple[Any,
             "column of the classes with --target."
         )
     return rest.to_numpy(), [str(column) for column in rest.columns]
-
-
-def show(rules: Rules, notes: list[str], again: tuple[str, ...], proof: Any, *, is_paged: bool) -> None:
-    """Print the list, what was measured, and the command to try next."""
-    from rich.text import Text
-
-    from secateur.cli.answer import SHOWN_RULES, show_listing, show_next
-    from secateur.cli.console import out
-    from secateur.export.listing import make_listing
-
-    show_listing(make_listing(rules, most=SHOWN_RULES), notes=notes)
-    if proof is not None:
-        out.print(Text(f"\n{rules.guarantee}\n{proof}"))
-    show_next((*again, *(("--export", "json", "-o", "rules.json") if is_paged else ("--report", "page.html"))))

@@ -17,6 +17,7 @@ from secateur.cli.options import (
     MaybeData,
     Method,
     Model,
+    NoFacts,
     Output,
     Quiet,
     Reading,
@@ -81,9 +82,7 @@ def command(
     choosing: Choosing,
     method: Method = None,
     growing: Growing,
-    no_facts: Annotated[
-        bool, typer.Option("--no-facts", help="Take no facts from the table: whole numbers, decimals, no blanks.")
-    ] = False,
+    no_facts: NoFacts = False,
     output: Output = None,
     force: Force = False,
     as_json: Json = False,

@@ -37,6 +37,9 @@ Fact = Annotated[
     list[str] | None,
     typer.Option(metavar="FACT", help="A fact about a column, such as 'age is not missing' or '0 <= bmi <= 100'."),
 ]
+NoFacts = Annotated[
+    bool, typer.Option("--no-facts", help="Take no facts from the table: whole numbers, decimals, no blanks.")
+]
 TABLE = typer.Argument(metavar="DATA", help="CSV, TSV, JSON lines, Parquet or Arrow; - is standard input.")
 Data = Annotated[str, TABLE]
 MaybeData = Annotated[str | None, TABLE]
@@ -228,10 +231,7 @@ class Settings:
             help="Let faithful also delete conditions that point away from the class where all leaves have the class.",
         ),
     ] = False
-    no_facts: Annotated[
-        bool,
-        typer.Option("--no-facts", help="Take no facts from the table: whole numbers, decimals, no blanks."),
-    ] = False
+    no_facts: NoFacts = False
 
     @property
     def given(self) -> dict[str, Any]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from secateur.counting.bit_masks import MASK_BYTES, Masks, pack_links, rows_in, unpack_bits
-from secateur.counting.rows_by_leaf import ORDERED_RULES, index_rows
 from secateur.counting.tile_arguments import Conditions, keep_asked, make_room, make_rule_conditions, make_tests
 from secateur.kernels import tiles
-from secateur.kernels.compiling import compile_module
+from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.threads import map_in_threads
 
 if TYPE_CHECKING:
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["cover_rows", "find_overlap", "find_winners", "find_winners_and_overlap", "mask_blocks", "rows_of_rule"]
 
-# Up to this many rows times rules, numpy is done before numba would be imported.
-SMALL_SEARCH = 1 << 22
+# numpy looks at so many pairs of a row and a rule in less time than compiling takes.
+PLAIN_PAIRS = 1 << 28
 
 
 def cover_rows(
@@ -44,7 +43,7 @@ def find_winners(
     tree: Tree, paths: Paths, deleted: NDArray[np.bool_], ranking: NDArray[np.int64], rows: Rows
 ) -> NDArray[np.int64]:
     """Find the first rule of the ranking that covers each row, else -1; a ranking of all rules covers every row."""
-    if rows.n_rows * paths.n_rules > SMALL_SEARCH:
+    if not _is_soon_done(paths, rows):
         return _cover_by_tiles(tree, paths, deleted, ranking, rows)[0]
     winners = np.full(rows.n_rows, -1, dtype=np.int64)
     for span, masks in mask_blocks(tree, rows):
@@ -64,7 +63,7 @@ def find_overlap(
     tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows, rules: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Find the rows that some rules of different classes cover, and the rows that any of them covers."""
-    if rows.n_rows * paths.n_rules > SMALL_SEARCH:
+    if not _is_soon_done(paths, rows):
         n_covering = _cover_by_tiles(tree, paths, deleted, rules, rows, np.zeros(rows.n_rows, dtype=np.int64))[1]
         return n_covering > 1, n_covering > 0
     conflict, covered = np.empty((2, rows.n_rows), dtype=bool)
@@ -88,17 +87,20 @@ def find_winners_and_overlap(
     ranking: NDArray[np.int64],
     rows: Rows,
     class_ids: NDArray[np.int64],
-    reached: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64] | None]:
     """Do what :func:`find_winners` and :func:`find_overlap` do, for the rules of a ranking.
 
     Where one pass over many rows does both, it also counts the rows of each class that each rule covers, in the order
-    of the rules. It is known which leaf each row reaches.
+    of the rules.
     """
-    if rows.n_rows * paths.n_rules > SMALL_SEARCH:
-        winners, n_covering, counts = _cover_by_tiles(tree, paths, deleted, ranking, rows, class_ids, reached)
+    if not _is_soon_done(paths, rows):
+        winners, n_covering, counts = _cover_by_tiles(tree, paths, deleted, ranking, rows, class_ids)
         return winners, n_covering > 1, n_covering > 0, counts
     return find_winners(tree, paths, deleted, ranking, rows), *find_overlap(tree, paths, deleted, rows, ranking), None
+
+
+def _is_soon_done(paths: Paths, rows: Rows) -> bool:
+    return is_soon_done("cover_block", rows.n_rows * paths.n_rules, PLAIN_PAIRS)
 
 
 def _cover_by_tiles(
@@ -108,7 +110,6 @@ def _cover_by_tiles(
     ranking: NDArray[np.int64],
     rows: Rows,
     class_ids: NDArray[np.int64] | None = None,
-    reached: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.float64]]:
     """Find the winners of a ranking in compiled code on several threads.
 
@@ -116,10 +117,6 @@ def _cover_by_tiles(
     """
     is_counted = class_ids is not None
     labels = np.zeros(0, dtype=np.int64) if class_ids is None else class_ids
-    # What a rule covers lies together in the order of leaves, and most rules need not look at most tiles.
-    index = index_rows(tree, paths, rows, reached) if len(ranking) >= ORDERED_RULES else None
-    if index is not None and index.ordered is not None:
-        rows, labels = index.ordered, labels[index.order] if is_counted else labels
     best = np.full(rows.n_rows, len(ranking), dtype=np.int64)
     n_covering = np.zeros(rows.n_rows if is_counted else 0, dtype=np.uint8)
     cover_block = compile_module(tiles).cover_block
@@ -145,17 +142,7 @@ def _cover_by_tiles(
     total = np.zeros((len(rules) if is_counted else 0, n_classes))
     for counts in map_in_threads(find, rows.spans()):
         total += counts
-    if index is not None and index.ordered is not None:
-        best = _put_back(index.order, best)
-        n_covering = _put_back(index.order, n_covering) if is_counted else n_covering
     return np.append(ranking, -1)[best], n_covering, total
-
-
-def _put_back(order: NDArray[np.int64], values: NDArray[Any]) -> NDArray[Any]:
-    """Put what was found of ordered rows in the rows' own order."""
-    own = np.empty_like(values)
-    own[order] = values
-    return own
 
 
 def rows_of_rule(paths: Paths, deleted: NDArray[np.bool_], rule: int, masks: Masks) -> Masks:

@@ -12,8 +12,6 @@ from secateur.counting.counted_evidence import Evidence
 from secateur.counting.tile_arguments import Conditions
 from secateur.counting.violations import PatternCounter, list_patterns
 from secateur.errors import InputError
-from secateur.kernels import tiles
-from secateur.kernels.compiling import compile_module
 from secateur.tree.paths import Paths, trace_paths
 
 if TYPE_CHECKING:
@@ -67,7 +65,6 @@ class EvidencePlan:
 
     def add(self, total: Evidence, part: Evidence) -> Evidence:
         """Add the counts of a further piece, in place."""
-        compile_module(tiles)  # there is more than numpy alone should count
         np.add(total.leaf_counts, part.leaf_counts, out=total.leaf_counts)
         np.add(total.cells, part.cells, out=total.cells)
         return replace(total, n_rows=total.n_rows + part.n_rows)

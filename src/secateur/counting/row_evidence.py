@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.counting.rows_by_leaf import ORDERED_RULES, index_rows
+from secateur.counting.rows_by_leaf import index_rows
 from secateur.counting.training_evidence import TrainingEvidence
 from secateur.counting.violations import count_violations
-from secateur.kernels.run_walks import run_count
 from secateur.rows.leaves import count_classes
 from secateur.rows.rows import LabelledRows
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
 
 __all__ = ["RowEvidence"]
-
-# From this many leaves on, rules that were shortened by exact deletions only are counted by walking the tree.
-WALKED_LEAVES = 1_000
 
 
 @dataclass
@@ -51,7 +47,6 @@ class RowEvidence(TrainingEvidence):
     )
     _leaf_counts: NDArray[np.float64] | None = field(default=None, init=False, repr=False)
     _index: RowIndex | None = field(default=None, init=False, repr=False)
-    _by_leaf: LabelledRows | None = field(default=None, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -64,11 +59,7 @@ class RowEvidence(TrainingEvidence):
         return LabelledRows(self.rows, self.class_ids, self.weights)
 
     def _answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
-        listed = self.listed
-        if paths.n_rules >= ORDERED_RULES and self.weights is None:
-            self._leaf_counts = self.count_leaves(paths)
-            listed = self.put_by_leaf(paths) or listed
-        violations = count_violations(self.tree, paths, conditions, listed, self._leaf_counts)
+        violations = count_violations(self.tree, paths, conditions, self.listed, self._leaf_counts)
         self._leaf_counts = violations.leaf_counts
         return violations
 
@@ -85,45 +76,11 @@ class RowEvidence(TrainingEvidence):
             self._leaf_counts = count_classes(self.tree, reached, self.class_ids, self.weights)[paths.leaf_ids]
         return self._leaf_counts
 
-    def put_by_leaf(self, paths: Paths) -> LabelledRows | None:
-        """Put the rows in the order of their leaves; None if that takes a copy of a large table.
-
-        What rules cover lies together in this order, and most rules need not look at most tiles. Sums of weights depend
-        on the order of rows, numbers of rows do not.
-        """
-        if self._by_leaf is None:
-            index = self.index(paths)
-            if index.ordered is None:
-                return None
-            self._by_leaf = LabelledRows(index.ordered, self.class_ids[index.order], None)
-        return self._by_leaf
-
-    def count(
-        self, paths: Paths, deleted: NDArray[np.bool_], *, is_exact: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count rows as the base class says.
-
-        Rules that meet no leaf of another class are narrow: where there are many, the tree itself finds their rows.
-        Others are wide, and a walk with one of them would visit most of the tree: they are counted by masks.
-        """
+    def count(self, paths: Paths, deleted: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Count rows as the base class says, unless a method has."""
         if self._counted is not None and np.array_equal(self._counted[0], deleted):
             return self._counted[1:]
-        if is_exact and paths.n_rules >= WALKED_LEAVES:
-            return self.count_by_walks(paths, deleted)
-        return super().count(paths, deleted, is_exact=is_exact)
-
-    def count_by_walks(
-        self, paths: Paths, deleted: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count as :meth:`count` does, but always by walking the tree with each rule's box."""
-        # An index of its own: the copy of the rows that it makes goes when this is done.
-        index = index_rows(self.tree, paths, self.rows) if self._index is None else replace(self._index)
-        if self._leaf_counts is None:
-            self._leaf_counts = count_classes(self.tree, index.reached, self.class_ids, self.weights)[paths.leaf_ids]
-        leaf_counts = self._leaf_counts
-        widened = np.bincount(paths.rule[deleted], minlength=paths.n_rules) > 0
-        walked = run_count(self.tree, paths, deleted, index, self.class_ids, self.weights)
-        return np.where(widened[:, None], walked, leaf_counts), leaf_counts
+        return super().count(paths, deleted)
 
     def remember(
         self, deleted: NDArray[np.bool_], counts: NDArray[np.float64], leaf_counts: NDArray[np.float64]

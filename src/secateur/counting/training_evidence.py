@@ -91,17 +91,13 @@ class TrainingEvidence(ABC):
         """
         return split_rules(paths, opened, self.tree.n_classes)
 
-    def count(
-        self, paths: Paths, deleted: NDArray[np.bool_], *, is_exact: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def count(self, paths: Paths, deleted: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count the (weighted) rows of each class that each rule covers, and each leaf's own rule.
 
         Parameters
         ----------
         paths : Paths
         deleted : ndarray of bool, shape (n_entries,)
-        is_exact : bool
-            Whether no rule meets a leaf of another class, so that there may be a shorter way.
 
         Returns
         -------

@@ -29,7 +29,7 @@ from secateur.counting.tile_arguments import (
     make_tests,
 )
 from secateur.kernels import tiles
-from secateur.kernels.compiling import compile_module, is_compiled
+from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.threads import map_in_threads, n_threads
 from secateur.rows.leaves import apply_tree, count_classes
 from secateur.tree.shares import divide_or_nan
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 __all__ = ["PatternCounter", "ViolationCounts", "count_violations", "find_reliability", "list_patterns", "split_rules"]
 
-# Up to this many rows times rules, numpy is done before numba would be imported. It looks at all rows at once, so there
-# must not be too many of them.
-SMALL_COUNT = 1 << 22
-SMALL_COUNT_ROWS = 1 << 17
+# numpy looks at so many pairs of a row and a rule, or an open condition, in less time than compiling takes.
+PLAIN_PAIRS = 1 << 29
+# It looks at so many rows at a time.
+PLAIN_ROWS = 1 << 17
 # Numbers that a pass counts, on each thread: a cell has one for each class.
 MOST_NUMBERS = 1 << 21
 
@@ -283,33 +283,34 @@ class _Counter:
     with_leaves: bool
 
     def count(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """Count by numpy where it is done before numba would be imported, else in compiled code."""
-        n_rows = listed.rows.n_rows
-        is_small = n_rows <= SMALL_COUNT_ROWS and n_rows * self.paths.n_rules <= SMALL_COUNT
-        return self._count_by_numpy(listed) if is_small and not is_compiled(tiles) else self._count_by_tiles(listed)
+        """Count by numpy as long as that is soon done, else in compiled code."""
+        n_pairs = listed.rows.n_rows * (self.paths.n_rules + int(np.count_nonzero(self.conditions.opened)))
+        is_plain = is_soon_done("count_by_violations", n_pairs, PLAIN_PAIRS)
+        return self._count_by_numpy(listed) if is_plain else self._count_by_tiles(listed)
 
     def _count_by_numpy(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Make a mask of all rows for each link, and count each rule by its masks."""
+        """Make a mask of many rows for each link, and count each rule by its masks; weights are added row after row."""
         (rows, class_ids, weights), (rules, offsets, is_paired) = listed, self.layout
         tree, paths, conditions, n_classes = self.tree, self.paths, self.conditions, self.tree.n_classes
-        leaf_counts = np.zeros((paths.n_rules, n_classes))
+        leaf_counts, cells = np.zeros((paths.n_rules, n_classes)), np.zeros((offsets[-1], n_classes))
         if self.with_leaves:
             leaf_counts = count_classes(tree, apply_tree(tree, rows), class_ids, weights)[paths.leaf_ids]
-        cells = np.zeros((offsets[-1], n_classes))
         tested = np.unique(tree.feature[~tree.is_leaf])
-        masks = pack_links(tree, rows.select(0, rows.n_rows, tested), tested)
-        for rule, (first, last) in zip(rules.tolist(), pairwise(offsets.tolist()), strict=True):
-            span = paths.entries(rule)
-            links, opened = paths.links[span], conditions.opened[span]
-            firm = links[~conditions.deleted[span] & ~opened]
-            inside = np.flatnonzero(unpack_bits(rows_in(masks, firm), rows.n_rows))
-            violated = ~unpack_bits(masks[links[opened]], rows.n_rows)[:, inside]
-            counted = np.bincount(
-                _find_cells(violated, is_paired=is_paired) * n_classes + class_ids[inside],
-                weights=None if weights is None else weights[inside],
-                minlength=(last - first) * n_classes,
-            )
-            cells[first:last] = counted.reshape(last - first, n_classes)
+        for start in range(0, rows.n_rows, PLAIN_ROWS):
+            n_rows = min(PLAIN_ROWS, rows.n_rows - start)
+            masks = pack_links(tree, rows.select(start, start + n_rows, tested), tested)
+            for rule, (first, last) in zip(rules.tolist(), pairwise(offsets.tolist()), strict=True):
+                span = paths.entries(rule)
+                links, opened = paths.links[span], conditions.opened[span]
+                firm = links[~conditions.deleted[span] & ~opened]
+                inside = np.flatnonzero(unpack_bits(rows_in(masks, firm), n_rows))
+                violated = ~unpack_bits(masks[links[opened]], n_rows)[:, inside]
+                own = _find_cells(violated, is_paired=is_paired) * n_classes + class_ids[start + inside]
+                counted = cells[first:last].reshape(-1)
+                if weights is None:
+                    counted += np.bincount(own, minlength=len(counted))
+                else:
+                    np.add.at(counted, own, weights[start + inside])
         return leaf_counts, cells
 
     @cached_property

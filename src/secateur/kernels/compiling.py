@@ -11,6 +11,7 @@ import hashlib
 import importlib.util
 import sys
 import warnings
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from types import FunctionType
@@ -19,29 +20,32 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["compile_module", "is_compiled"]
+__all__ = ["compile_module", "is_soon_done"]
 
 # About how long each module takes the first time, with what it calls, in seconds of one processor; others take one.
 SECONDS = {
-    "budget": 17,
     "local_search_kernel": 10,
     "walks": 5,
     "tiles": 4,
     "quinlan": 5,
     "containment": 4,
     "order_walks": 4,
-    "selection": 3,
-    "number_containment": 2,
 }
+done: Counter[str] = Counter()  # work of each kind by plain code in this process
 CANNOT_KEEP = (
     "secateur cannot keep compiled code here, so that every new process compiles it again: set NUMBA_CACHE_DIR to a "
     "directory that can be written."
 )
 
 
-def is_compiled(*modules: ModuleType) -> bool:
-    """Whether one of these modules has been compiled already, so that small work may as well use it."""
-    return any(f"{module.__name__}_compiled" in sys.modules for module in modules)
+def is_soon_done(what: str, work: int, most: int) -> bool:
+    """Whether plain code should do more work of a kind.
+
+    It should until it has done as much in this process as takes about as long as to load compiled code: who calls once
+    does not wait for a compiler, and who calls a thousand times waits for it once.
+    """
+    done[what] += work
+    return done[what] <= most
 
 
 def compile_module(kernels: ModuleType) -> ModuleType:

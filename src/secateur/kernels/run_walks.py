@@ -1,7 +1,4 @@
-"""Run the walks over all rules of a tree: plain Python on a small tree, compiled and on threads on a large one.
-
-numba is imported only for trees that are large enough to repay it.
-"""
+"""Run the walks over the rules of a tree: in plain Python as long as that is soon done, else compiled, on threads."""
 
 from __future__ import annotations
 
@@ -10,12 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from secateur.kernels import containment, number_containment, number_walks, order_walks, walks
-from secateur.kernels.compiling import compile_module
+from secateur.kernels import containment, order_walks, walks
+from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.containment import Room
-from secateur.kernels.number_walks import NumberBox, NumberRows
 from secateur.kernels.threads import map_in_threads, n_threads
-from secateur.kernels.walks import Box, IndexedRows, Walkable
+from secateur.kernels.walks import Box, Walkable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,29 +19,22 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.counting.rows_by_leaf import RowIndex
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
 __all__ = [
-    "SMALL_TREE_ENTRIES",
-    "compiled_kernels",
+    "as_lists",
     "make_box",
-    "make_indexed_rows",
-    "make_number_box",
-    "make_number_rows",
     "make_walkable",
-    "pack_nodes",
     "run_above",
     "run_contained",
-    "run_count",
     "run_deletion",
     "run_met",
     "run_witnesses",
 ]
 
-# Up to this many conditions in all, plain Python is done before numba would be imported.
-SMALL_TREE_ENTRIES = 1_000
+# Plain Python walks so many conditions in about as long as it takes to load compiled code.
+PLAIN_ENTRIES = 50_000
 # From this many conditions on, several threads share them.
 PART_ENTRIES = 1 << 14
 
@@ -53,15 +42,15 @@ PART_ENTRIES = 1 << 14
 def run_deletion(kernel: str, tree: Tree, paths: Paths) -> NDArray[np.bool_]:
     """Run ``delete_links`` or ``delete_features`` over all rules; return the deleted entries."""
     deleted = np.zeros(len(paths.links), dtype=bool)
-    if kernel == "delete_links" and _suits_numbers(tree, paths):
-        return _run_numbers("delete_number_links", tree, paths, deleted)
     return _run(kernel, tree, paths, deleted)
 
 
-def run_witnesses(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], *, by_feature: bool) -> NDArray[np.int64]:
-    """Find the foreign leaf that each kept entry keeps out, else -1; see ``walks.find_witnesses``."""
+def run_witnesses(
+    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], *, by_feature: bool, rules: slice | None = None
+) -> NDArray[np.int64]:
+    """Find the foreign leaf that each kept entry of some rules or all keeps out, else -1."""
     witness = np.full(len(paths.links), -1, dtype=np.int64)
-    return _run("find_witnesses", tree, paths, deleted.copy(), by_feature, witness)
+    return _run("find_witnesses", tree, paths, deleted.copy(), by_feature, witness, rules=rules)
 
 
 def run_met(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rules: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -77,20 +66,13 @@ def run_contained(tree: Tree, paths: Paths, deleted: NDArray[np.bool_]) -> NDArr
 
     A leaf of another class in a run is one that no possible row reaches, if the rule meets no such leaf.
     """
-    arguments: tuple[Any, ...] = paths.offsets, paths.links, paths.leaf_class, deleted
-    if _suits_numbers(tree, paths):
-        run: Callable[..., tuple[int, int]] = compile_module(number_containment).find_number_contained
-        arguments = *_make_number_room(tree, paths), *arguments
+    given = make_walkable(tree, paths), make_box(tree), _make_room(tree), *tree.leaf_runs
+    arguments = [*given, paths.offsets, paths.links, paths.leaf_class, deleted]
+    if is_soon_done("find_contained", len(paths.links), PLAIN_ENTRIES):
+        arguments = [as_lists(argument) for argument in arguments]
+        run = cast("Callable[..., tuple[int, int]]", containment.find_contained)
     else:
-        walk, box, room = make_walkable(tree, paths), make_box(tree), _make_room(tree)
-        arguments = *tree.leaf_runs, *arguments
-        if len(paths.links) <= SMALL_TREE_ENTRIES:
-            walk, box = Walkable(*map(_as_list, walk)), Box(*map(_as_list, box))
-            room, arguments = Room(*map(_as_list, room)), tuple(map(_as_list, arguments))
-            run = cast("Callable[..., tuple[int, int]]", containment.find_contained)
-        else:
-            run = compile_module(containment).find_contained
-        arguments = walk, box, room, *arguments
+        run = compile_module(containment).find_contained
     found, rule, size = [], 0, 8 * paths.n_rules
     while rule < paths.n_rules:
         runs = np.zeros((size, 3), dtype=np.int64)
@@ -122,76 +104,40 @@ def run_above(
     return found
 
 
-def run_count(
-    tree: Tree,
-    paths: Paths,
-    deleted: NDArray[np.bool_],
-    index: RowIndex,
-    class_ids: NDArray[np.int64],
-    weights: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
-    """Sum the weights of the rows that each widened rule covers, by class, (n_rules, n_classes); others stay 0."""
-    counts = np.zeros((paths.n_rules, tree.n_classes))
-    if _suits_numbers(tree, paths):
-        listed = make_number_rows(tree, index, class_ids, weights)
-        return _run_numbers("count_number_rows", tree, paths, deleted, listed, counts)
-    weight = np.ones(len(index.order)) if weights is None else weights[index.order]
-    rows = make_indexed_rows(tree, index, class_ids[index.order], weight)
-    return _run("count_rows", tree, paths, deleted, rows, counts)
+def _run(
+    kernel: str, tree: Tree, paths: Paths, *state: Any, module: ModuleType = walks, rules: slice | None = None
+) -> NDArray[Any]:
+    """Run a kernel for some rules or all, in plain Python if that is soon done, else compiled and on threads.
 
-
-def _run(kernel: str, tree: Tree, paths: Paths, *state: Any, module: ModuleType = walks) -> NDArray[Any]:
-    """Run a kernel on lists if the tree is small, else compiled and on threads; return its last argument, an array."""
-    walk = make_walkable(tree, paths)
-    if len(paths.links) <= SMALL_TREE_ENTRIES:  # Python indexes lists several times faster than arrays
-        box = Box(*map(_as_list, make_box(tree)))
-        arguments = [_as_list(argument) for argument in (paths.offsets, paths.links, paths.leaf_class, *state)]
-        getattr(module, kernel)(Walkable(*map(_as_list, walk)), box, *arguments)
+    The last argument is an array, which is returned.
+    """
+    walk, rules = make_walkable(tree, paths), rules or slice(0, paths.n_rules)
+    n_entries = int(paths.offsets[rules.stop] - paths.offsets[rules.start])
+    if is_soon_done(kernel, n_entries, PLAIN_ENTRIES):  # Python indexes lists several times faster than arrays
+        own = paths.offsets[rules.start : rules.stop + 1], paths.links, paths.leaf_class[rules]
+        arguments = [as_lists(argument) for argument in (walk, make_box(tree), *own, *state)]
+        getattr(module, kernel)(*arguments)
         return np.asarray(arguments[-1], dtype=state[-1].dtype)
     compiled = getattr(compile_module(module), kernel)
-    return _share_rules(paths, state, lambda *own: compiled(walk, make_box(tree), *own))
+    return _share_rules(paths, rules, state, lambda *own: compiled(walk, make_box(tree), *own))
 
 
-def _run_numbers(kernel: str, tree: Tree, paths: Paths, *state: Any) -> NDArray[Any]:
-    """Do what :func:`_run` does with a kernel of :mod:`secateur.kernels.number_walks`."""
-    compiled = getattr(compile_module(number_walks), kernel)
-    nodes = pack_nodes(tree, paths)
-    return _share_rules(paths, state, lambda *own: compiled(nodes, paths.is_left, make_number_box(tree), *own))
-
-
-def _share_rules(paths: Paths, state: tuple[Any, ...], run: Callable[..., None]) -> NDArray[Any]:
+def _share_rules(paths: Paths, rules: slice, state: tuple[Any, ...], run: Callable[..., None]) -> NDArray[Any]:
     """Run a kernel for some rules at a time on several threads; return the last argument."""
 
-    def run_part(rules: slice) -> None:
-        own = paths.offsets[rules.start : rules.stop + 1], paths.links, paths.leaf_class[rules]
-        run(*own, *(_own_part(argument, rules) for argument in state))
+    def run_part(part: slice) -> None:
+        own = paths.offsets[part.start : part.stop + 1], paths.links, paths.leaf_class[part]
+        # What has a row for each rule is shared out, too.
+        run(*own, *(one[part] if isinstance(one, np.ndarray) and one.ndim == 2 else one for one in state))
 
-    n_parts = 1 if len(paths.links) < PART_ENTRIES else 4 * n_threads()
-    bounds = np.searchsorted(
-        paths.offsets, np.linspace(0, paths.offsets[-1], n_parts + 1)
-    )  # about as many entries each
+    first, last = paths.offsets[rules.start], paths.offsets[rules.stop]
+    n_parts = 1 if last - first < PART_ENTRIES else 4 * n_threads()
+    bounds = np.searchsorted(paths.offsets, np.linspace(first, last, n_parts + 1))  # about as many entries each
     parts = [slice(first, last) for first, last in itertools.pairwise(bounds.tolist()) if last > first]
     for _ in map_in_threads(run_part, parts):
         pass
     result: NDArray[Any] = state[-1]
     return result
-
-
-def _own_part(argument: Any, rules: slice) -> Any:
-    """What a thread gets of an argument: its rules of what has a row for each rule, and room of its own to work in."""
-    if isinstance(argument, (IndexedRows, NumberRows)):
-        room = {name: getattr(argument, name).copy() for name in argument._fields if name.startswith("kept")}
-        return argument._replace(**room)
-    return argument[rules] if isinstance(argument, np.ndarray) and argument.ndim == 2 else argument
-
-
-def _suits_numbers(tree: Tree, paths: Paths) -> bool:
-    """Whether the tree is large, tests numbers only and takes no missing ones."""
-    if len(paths.links) <= SMALL_TREE_ENTRIES:
-        return False
-    tested = np.unique(tree.feature[~tree.is_leaf])
-    numeric = all(tree.categories[feature] is None for feature in tested.tolist())
-    return numeric and not tree.accepts_missing[tested].any()
 
 
 def make_walkable(tree: Tree, paths: Paths) -> Walkable:
@@ -294,86 +240,8 @@ def _find_tested_below(tree: Tree) -> NDArray[np.int64]:
     return below
 
 
-def _make_number_room(tree: Tree, paths: Paths) -> tuple[Any, ...]:
-    """Gather what a walk over numbers reads, and room for it; intervals are rows of lower and of upper ends."""
-    levels, below = tree.depth + 2, _find_tested_below(tree)
-    box, region = (np.repeat([[-np.inf], [np.inf]], tree.n_features, axis=1) for _ in range(2))
-    return (
-        *(pack_nodes(tree, paths), paths.is_left, box, region, np.zeros(tree.n_features, dtype=bool)),
-        *(np.zeros(below.shape[1], dtype=np.int64), below, np.zeros((2 * levels, 2), dtype=np.int64)),
-        *(np.zeros((levels, 2), dtype=np.int64), np.zeros((levels, 2)), np.stack(tree.leaf_runs)),
-    )
-
-
-def make_indexed_rows(tree: Tree, index: RowIndex, class_ids: NDArray[np.int64], weights: NDArray[Any]) -> IndexedRows:
-    """Give a walk the rows of an index; classes and weights are in the index's order."""
-    column_of = np.full(tree.n_features, -1, dtype=np.int64)
-    column_of[index.columns] = np.arange(len(index.columns))
-    table_start, table = tree.category_table
-    return IndexedRows(
-        values=index.values.ravel(),
-        n_columns=len(index.columns),
-        column_of=column_of,
-        first=index.first,
-        last=index.last,
-        class_ids=class_ids,
-        weights=weights,
-        table_start=table_start,
-        table=table,
-        kept=np.zeros(tree.depth + 1, dtype=np.int64),
-        kept_column=np.zeros(tree.depth + 1, dtype=np.int64),
-        kept_limit=np.zeros(tree.depth + 1),
-    )
-
-
-def pack_nodes(tree: Tree, paths: Paths) -> NDArray[Any]:
-    """Put what a walk reads of each node side by side."""
-    names = ("upper", "feature", "left", "right", "homogeneous", "parent")
-    packed = np.empty(tree.n_nodes, dtype=[(names[0], tree.dtype), *((name, np.int32) for name in names[1:])])
-    arrays = tree.upper, tree.feature, tree.children_left, tree.children_right, paths.homogeneous, paths.parent
-    for name, array in zip(names, arrays, strict=True):
-        packed[name] = array
-    return packed
-
-
-def make_number_box(tree: Tree) -> NumberBox:
-    """Make a box of the whole domain, with room for a walk to the tree's deepest leaf."""
-    n_features, levels = tree.n_features, tree.depth + 2
-    low, kept_low = np.full((2, n_features), -np.inf, dtype=tree.dtype)
-    high, kept_high = np.full((2, n_features), np.inf, dtype=tree.dtype)
-    later_low, later_high, saved = np.zeros((3, levels), dtype=tree.dtype)
-    return NumberBox(low, high, kept_low, kept_high, later_low, later_high, np.zeros(levels, dtype=np.int64), saved)
-
-
-def make_number_rows(
-    tree: Tree, index: RowIndex, class_ids: NDArray[np.int64], weights: NDArray[np.float64] | None
-) -> NumberRows:
-    """Give a walk the rows of an index, without copying them if they lie in one piece."""
-    n_rows, levels = len(index.order), tree.depth + 1
-    block = index.rows.block(0, n_rows, index.columns)
-    column_of = np.full(tree.n_features, -1, dtype=np.int64)
-    column_of[index.columns] = block.columns
-    return NumberRows(
-        values=block.values,
-        step=block.step,
-        column_of=column_of + block.origin,
-        order=index.order,
-        first=index.first,
-        last=index.last,
-        class_ids=class_ids,
-        weights=np.ones(n_rows) if weights is None else weights,
-        kept_left=np.zeros(levels, dtype=bool),
-        kept_column=np.zeros(levels, dtype=np.int64),
-        kept_limit=np.zeros(levels, dtype=tree.dtype),
-    )
-
-
-def compiled_kernels() -> ModuleType:
-    """The walking kernels, compiled."""
-    return compile_module(walks)
-
-
-def _as_list(value: Any) -> Any:
-    if isinstance(value, IndexedRows):
-        return IndexedRows(*map(_as_list, value))
+def as_lists(value: Any) -> Any:
+    """Turn an array, or the arrays of a tuple, into lists, which Python indexes faster."""
+    if isinstance(value, tuple):
+        return value._make(map(as_lists, value))  # type: ignore[attr-defined]
     return value.tolist() if isinstance(value, np.ndarray) else value

@@ -14,20 +14,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from secateur.kernels.routes import goes_left
-
 __all__ = [
     "Box",
-    "IndexedRows",
     "Walkable",
-    "count_rows",
+    "count_foreign",
     "delete_features",
     "delete_links",
     "find_met",
     "find_witnesses",
 ]
 
-NO_CLASS = -2  # -1 marks a node whose leaves differ
 NOT_ASKED = -2  # -1 marks a rule that meets no leaf of another class
 
 
@@ -68,23 +64,6 @@ class Box(NamedTuple):
     kept_low: Any
     kept_high: Any
     kept_missing: Any
-
-
-class IndexedRows(NamedTuple):
-    """Rows in the order of the leaves that they reach, left to right, so that every node has a run of them."""
-
-    values: Any  # n_columns numbers a row
-    n_columns: Any
-    column_of: Any  # place of a feature among them
-    first: Any  # rows first[i] to last[i] - 1 pass node i
-    last: Any
-    class_ids: Any
-    weights: Any
-    table_start: Any  # first element of a categorical split in table; -1 elsewhere
-    table: Any  # whether a category code goes left
-    kept: Any  # room for a rule's kept links, their columns and their limits
-    kept_column: Any
-    kept_limit: Any
 
 
 def cut_low(low, limit, to_left):  # type: ignore[no-untyped-def]
@@ -158,13 +137,13 @@ def is_possible(walk, box, links, begin, end):  # type: ignore[no-untyped-def]
     return True
 
 
-def find_leaf(walk, box, node, n_forks, class_id):  # type: ignore[no-untyped-def]
-    """The next leaf, from left to right, that meets the box and predicts another class; also the number of open forks.
+def find_foreign(walk, box, node, class_id, most):  # type: ignore[no-untyped-def]
+    """The leftmost leaf of another class at or below a node that meets the box, else -1, and how many there are.
 
-    The walk starts at a node or, when that is -1, goes on from the last fork; the leaf is -1 when there is no other.
-    Subtrees whose leaves all have the class are skipped; NO_CLASS skips none. The box is narrowed on the way down, so
-    splits that contradict the path above them are seen for what they are. Where the box meets one side of a split only,
-    it lies in that side already; so only nodes where the walk forks change the box and are remembered.
+    The search ends when so many are found, and the box is restored. Subtrees whose leaves all have the class are
+    skipped. The box is narrowed on the way down, so splits that contradict the path above them are seen for what they
+    are. Where the box meets one side of a split only, it lies in that side already; so only nodes where the walk forks
+    change the box and are remembered.
     """
     children_left, children_right, feature, upper = walk.children_left, walk.children_right, walk.feature, walk.upper
     missing_left, homogeneous = walk.missing_left, walk.homogeneous
@@ -172,12 +151,13 @@ def find_leaf(walk, box, node, n_forks, class_id):  # type: ignore[no-untyped-de
     low, high, missing, words, forks = box.low, box.high, box.missing, box.words, box.forks
     saved_low, saved_high, saved_missing = box.saved_low, box.saved_high, box.saved_missing
     saved_words, width = box.saved_words, box.width
+    n_forks, leaf, n_found = 0, -1, 0
     while node >= 0 or n_forks > 0:
         if node < 0:
             n_forks -= 1
             fork = forks[n_forks]
-            is_left_done = fork >= 0
-            if not is_left_done:
+            is_left_done = fork >= 0 and n_found < most  # in the end, all that is left is to restore the box
+            if fork < 0:
                 fork = -1 - fork
             tested = feature[fork]
             low[tested], high[tested] = saved_low[n_forks], saved_high[n_forks]
@@ -200,7 +180,10 @@ def find_leaf(walk, box, node, n_forks, class_id):  # type: ignore[no-untyped-de
         else:
             tested = feature[node]
             if tested < 0:
-                return node, n_forks
+                leaf = node if n_found == 0 else leaf
+                n_found += 1
+                node = -1
+                continue
             on_left = missing[tested] and missing_left[node]
             on_right = missing[tested] and not missing_left[node]
             chosen = set_start[node]
@@ -225,21 +208,32 @@ def find_leaf(walk, box, node, n_forks, class_id):  # type: ignore[no-untyped-de
                 n_forks += 1
             child = children_left[node] if on_left else children_right[node]
             node = child if on_left or on_right else -1
-    return -1, 0
+    return leaf, n_found
 
 
-def find_foreign_leaf(walk, box, start, class_id):  # type: ignore[no-untyped-def]
+def find_foreign_leaf(walk, box, node, class_id):  # type: ignore[no-untyped-def]
     """The leftmost leaf of another class at or below a node that meets the box, else -1; the box is restored."""
-    leaf, n_forks = find_leaf(walk, box, start, 0, class_id)
-    while n_forks > 0:
-        n_forks -= 1
-        fork = box.forks[n_forks]
-        tested = walk.feature[fork if fork >= 0 else -1 - fork]
-        box.low[tested], box.high[tested] = box.saved_low[n_forks], box.saved_high[n_forks]
-        box.missing[tested] = box.saved_missing[n_forks]
-        first = walk.word_start[tested]
-        copy_words(box.words, first, box.saved_words, n_forks * box.width, walk.word_start[tested + 1] - first)
-    return leaf
+    return find_foreign(walk, box, node, class_id, 1)[0]
+
+
+def count_foreign(walk, box, links, begin, end, deleted, left_out, class_id):  # type: ignore[no-untyped-def]
+    """How many leaves of another class a rule meets, without one of its entries or, if that is -1, as it is.
+
+    The rule's whole path meets none, so that the walk starts at the first condition that is gone.
+    """
+    top = end
+    for entry in range(end - 1, begin - 1, -1):
+        node = walk.parent[links[entry]]
+        if deleted[entry] or entry == left_out:
+            top = entry
+        else:
+            narrow(walk, box, node, walk.is_left[links[entry]])
+    n_found = 0
+    if top < end and is_possible(walk, box, links, begin, end):
+        n_found = find_foreign(walk, box, walk.parent[links[top]], class_id, len(walk.parent))[1]
+    for entry in range(begin, end):
+        open_feature(walk, box, walk.feature[walk.parent[links[entry]]])
+    return n_found
 
 
 def delete_links(walk, box, offsets, links, leaf_class, deleted):  # type: ignore[no-untyped-def]
@@ -399,62 +393,5 @@ def find_met(walk, box, offsets, links, leaf_class, deleted, met):  # type: igno
             open_feature(walk, box, feature[parent[links[entry]]])
 
 
-def count_rows(walk, box, offsets, links, leaf_class, deleted, rows, counts):  # type: ignore[no-untyped-def]
-    """The weight of the rows of each class that each widened rule covers.
-
-    The tree is an index of the rows: a walk with the rule's box finds the leaves that it meets, and only their rows are
-    looked at, and of the conditions only those below the deleted one nearest the root.
-    """
-    feature, upper, missing_left = walk.feature, walk.upper, walk.missing_left
-    parent, is_left = walk.parent, walk.is_left
-    values, n_columns, column_of, first, last = rows.values, rows.n_columns, rows.column_of, rows.first, rows.last
-    class_ids, weights, table_start, table = rows.class_ids, rows.weights, rows.table_start, rows.table
-    kept, kept_column, kept_limit = rows.kept, rows.kept_column, rows.kept_limit
-    for rule in range(len(leaf_class)):
-        begin, end = offsets[rule], offsets[rule + 1]
-        top = begin
-        while top < end and not deleted[top]:
-            top += 1
-        if top == end:
-            continue
-        n_kept = 0
-        for entry in range(begin, end):
-            if not deleted[entry]:
-                node = parent[links[entry]]
-                narrow(walk, box, node, is_left[links[entry]])
-                if entry > top:
-                    kept[n_kept], kept_limit[n_kept] = links[entry], upper[node]
-                    kept_column[n_kept] = column_of[feature[node]]
-                    n_kept += 1
-        node, n_forks = parent[links[top]], 0
-        if not is_possible(walk, box, links, begin, end):
-            node = -1
-        while node >= 0 or n_forks > 0:
-            leaf, n_forks = find_leaf(walk, box, node, n_forks, NO_CLASS)
-            node = -1
-            if leaf < 0:
-                break
-            for row in range(first[leaf], last[leaf]):
-                is_covered = True
-                k = 0
-                while is_covered and k < n_kept:
-                    link = kept[k]
-                    value = values[row * n_columns + kept_column[k]]
-                    # NaN is on neither side of a limit, and the limit of a categorical split is NaN.
-                    if value <= kept_limit[k]:
-                        is_covered = is_left[link]
-                    elif value > kept_limit[k]:
-                        is_covered = not is_left[link]
-                    else:
-                        split = parent[link]
-                        side = goes_left(value, upper[split], missing_left[split], table_start[split], table)
-                        is_covered = side == is_left[link]
-                    k += 1
-                if is_covered:
-                    counts[rule][class_ids[row]] += weights[row]
-        for entry in range(begin, end):
-            open_feature(walk, box, feature[parent[links[entry]]])
-
-
-INLINED = (find_leaf, find_foreign_leaf)
+INLINED = (find_foreign, find_foreign_leaf)
 """Compiled into their callers: a call would cost as much as the few steps of a walk."""

@@ -1,41 +1,40 @@
-"""Spend a budget of conflicting rows on deletions: set up the arrays of the kernels, and grow them."""
+"""Spend a budget of conflicting rows on deletions, by bit masks of rows.
+
+What an entry costs is the units of the rows that its deletion would bring into conflict: rows of another class, not in
+conflict yet, that violate this one of the rule's kept conditions and no other. All costs are counted once. When rows
+come into conflict, they are compared with all rules, or all costs are counted again if that is less work.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.counting.bit_masks import pack_bits
-from secateur.errors import InputError
-from secateur.kernels import budget as budget_kernels
-from secateur.kernels.budget import HEAP_SIZE, MIXED_SPENT, N_COUNTERS, N_DELETED, N_WATCHES, REAL_SPENT, Accounts, Rows
-from secateur.kernels.budget_guard import NOT_BLOCKED, Guard
-from secateur.kernels.compiling import compile_module, is_compiled
-from secateur.kernels.run_walks import make_box, make_walkable
-from secateur.methods.budget_by_masks import MOST_CELLS, spend_by_masks
+from secateur.counting.bit_masks import pack_bits, unpack_bits
+from secateur.kernels import walks
+from secateur.kernels.compiling import compile_module, is_soon_done
+from secateur.kernels.run_walks import PLAIN_ENTRIES, as_lists, make_box, make_walkable
 from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from numpy.typing import NDArray
 
     from secateur.counting.bit_masks import Masks
     from secateur.methods.row_mixture import MixedRows
-    from secateur.rows.coded_columns import CodedColumns
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
 __all__ = ["Spending", "Trained", "spend_budget"]
 
-MAP_BYTES = 1 << 23  # of the bit maps of rows, unless there are so many rows that these maps for each column take more
-COLUMN_MAPS = 8
-BLOCK_ROWS = 1 << 11  # the rows of smaller subtrees are looked at together
-WATCHES = 8  # of a row, at first
-MOST_WATCHES = (1 << 31) - 1  # they are numbered by 32 bits
-COUNTED_PAIRS = 10**9  # pairs of a kept entry and a row up to which every kept entry is counted in full
+NOT_BLOCKED = -1
+SUM_TOLERANCE = 1e-9  # sums of weights that were taken in different orders differ by less than this share
+MASK_BYTES = 1 << 28  # of the masks that are kept
+MOST_VALUES = 8  # up to so many different prices of a row, masks are counted; else rows are added up one by one
+MOST_CELLS = 1 << 24  # rows are compared with all conditions for so many pairs at a time
+
+plain: Any = walks  # its functions have no types
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,6 @@ class Trained:
 
     counts: NDArray[np.float64]  # shape (n_rules, n_classes)
     leaf_counts: NDArray[np.float64]  # of the rules' leaves
-    is_weighted: bool
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,6 @@ class Spending:
     after: NDArray[np.float64]
     # Share of training rows that the deletion brought into conflict; for a kept entry, in conflict if it went too.
     real: NDArray[np.float64]
-    is_counted: bool  # whether the numbers of kept entries were counted to the end; else they are lower bounds
     is_guarded: NDArray[np.bool_]  # kept although the budget would allow its deletion
     trial: NDArray[np.float64]  # for those, the rule's reliability without it
     twin: NDArray[np.int32]  # the rule of another class that would have the same conditions; -1 if there is none
@@ -74,49 +71,55 @@ def spend_budget(
     is_open: NDArray[np.bool_],
     budget: float,
     tolerance: float,
-    kernels: ModuleType | None = None,
 ) -> Spending:
-    """Delete further entries of the open rules, cheapest first, while the budget holds and the guard allows it."""
+    """Delete further entries of the open rules, cheapest first, while the budget holds and the guard allows it.
+
+    An entry that does not fit never will: rows in conflict stay there, and a rule only grows. An entry that the guard
+    refuses waits until its own rule has changed, or the one that would contradict it.
+    """
     deleted = deleted.copy()
-    is_candidate = ~deleted & is_open[paths.rule]
-    tree_arrays = make_walkable(tree, paths), make_box(tree)
-    rows = _make_rows(tree, paths, mixture)
-    guard = _make_guard(paths, trained, tolerance)
-    accounts = _make_accounts(tree, tree_arrays[1].width, is_candidate, mixture.n_rows)
-    path_arrays = paths.offsets, paths.links, paths.rule, paths.leaf_class
-    limits = np.array(mixture.limits(budget))
-    is_counted = True
-    # Sums of weights depend on their order, which is that of the walks.
-    is_small = not trained.is_weighted and int(accounts.counters[HEAP_SIZE]) * mixture.n_rows <= MOST_CELLS
-    if kernels is None and is_small and not is_compiled(budget_kernels):
-        spend_by_masks(tree, paths, mixture, tree_arrays, rows, accounts, guard, deleted, limits)
-    else:
-        module = compile_module(budget_kernels) if kernels is None else kernels
-        while not module.spend(*tree_arrays, rows, accounts, guard, *path_arrays, deleted, limits):
-            accounts = _make_room(accounts, mixture.n_rows)
-        is_counted = int(np.count_nonzero(~deleted)) * mixture.n_rows <= COUNTED_PAIRS
-        if is_counted:
-            module.count_kept(*tree_arrays, rows, accounts, *path_arrays, deleted, is_open, mixture.mixed_total)
-    del rows
-    accounts = accounts._replace(watch_entry=None, watch_before=None)  # to have their memory for what comes
-    return _sum_up(paths, mixture, accounts, guard, deleted, limits, is_counted=is_counted)
+    candidates = np.flatnonzero(~deleted & is_open[paths.rule])
+    prices = _Prices(tree, paths, mixture, deleted, candidates)
+    guard = _Guard(tree, paths, trained, deleted, tolerance)
+    limits = mixture.limits(budget)
+    cost, real_cost = prices.cost, prices.real_cost
+    waits = np.zeros(len(deleted), dtype=bool)
+    waits[candidates] = True
+    spent, gone = [0, 0], []
+    while waits.any():
+        waiting = np.flatnonzero(waits)
+        least = cost[waiting].min()
+        if spent[0] + least > limits[0]:
+            break
+        entry = guard.choose(waiting[cost[waiting] == least])
+        rule = int(paths.rule[entry])
+        waits[entry] = False
+        if spent[1] + real_cost[entry] > limits[1]:
+            continue
+        newly, admitted = prices.look(entry, deleted)
+        if not guard.allows(entry, admitted):
+            continue
+        spent[0], spent[1] = spent[0] + int(cost[entry]), spent[1] + int(real_cost[entry])
+        gone.append(entry)
+        deleted[entry] = True
+        waits[guard.admit(rule, admitted)] = True
+        prices.delete(entry, newly, deleted)
+    return _sum_up(paths, mixture, prices, guard, deleted, np.array(gone, dtype=np.int64), limits)
 
 
 def _sum_up(
     paths: Paths,
     mixture: MixedRows,
-    accounts: Accounts,
-    guard: Guard,
+    prices: _Prices,
+    guard: _Guard,
     deleted: NDArray[np.bool_],
-    limits: NDArray[np.int64],
-    *,
-    is_counted: bool,
+    gone: NDArray[np.int64],
+    limits: tuple[int, int],
 ) -> Spending:
-    """Turn the units of the accounts into shares."""
-    cost, real_cost, counters = accounts.cost, accounts.real_cost, accounts.counters
-    spent, real_spent = counters[MIXED_SPENT], counters[REAL_SPENT]
-    gone = accounts.heap[len(accounts.heap) - counters[N_DELETED] :][::-1]  # in the order of their deletion
+    """Turn units into shares."""
+    cost, real_cost = prices.cost, prices.real_cost
     spent_then = np.cumsum(cost[gone])
+    spent, real_spent = cost[gone].sum(), real_cost[gone].sum()
     before, after = np.full(len(cost), spent / mixture.mixed_total), (spent + cost) / mixture.mixed_total
     before[gone], after[gone] = (spent_then - cost[gone]) / mixture.mixed_total, spent_then / mixture.mixed_total
     real = (real_spent + real_cost) / mixture.real_total
@@ -128,7 +131,6 @@ def _sum_up(
         before=before,
         after=after,
         real=real,
-        is_counted=is_counted,
         is_guarded=is_guarded,
         trial=guard.trial,
         twin=np.where(is_guarded & (guard.blocked_by != paths.rule), guard.blocked_by, -1),
@@ -137,162 +139,220 @@ def _sum_up(
     )
 
 
-def _make_guard(paths: Paths, trained: Trained, tolerance: float) -> Guard:
-    own = np.arange(paths.n_rules), paths.leaf_class
-    return Guard(
-        tolerance=float(tolerance),
-        leaf_reliability=divide_or_nan(trained.leaf_counts[own], trained.leaf_counts.sum(axis=1)),
-        counts=trained.counts.astype(np.float64),  # a copy
-        blocked_by=np.full(len(paths.links), NOT_BLOCKED, dtype=np.int32),
-        is_awaited=np.zeros(paths.n_rules, dtype=bool),
-        trial=np.full(len(paths.links), np.nan),
-    )
+class _Prices:
+    """What deleting each candidate costs, in units; of a deleted one, what was paid for it."""
 
+    def __init__(
+        self, tree: Tree, paths: Paths, mixture: MixedRows, deleted: NDArray[np.bool_], candidates: NDArray[np.int64]
+    ) -> None:
+        self._tree, self._paths, self._mixture, self._candidates = tree, paths, mixture, candidates
+        self._limit, self._missing = mixture.coded.find_limits(tree)
+        self._column = np.searchsorted(mixture.coded.features, tree.feature)  # a leaf's is not asked for
+        self._class_ids = mixture.class_ids
+        self._rows = pack_bits(np.ones(mixture.n_rows, dtype=bool))
+        self._foreign = [pack_bits(self._class_ids != class_id) for class_id in range(tree.n_classes)]
+        self._trained = pack_bits(mixture.is_trained)
+        units = np.stack([mixture.mixed_units, mixture.real_units])
+        self._values, value_of_kind = np.unique(units, axis=1, return_inverse=True)
+        is_short = self._values.shape[1] <= MOST_VALUES
+        numbers = value_of_kind.ravel()[mixture.kind] if is_short else np.zeros(0)
+        self._of_value = [pack_bits(numbers == value) for value in range(self._values.shape[1] if is_short else 0)]
+        self._conflict = np.zeros_like(self._rows)
+        self._kept_masks: dict[int, Masks] = {}
+        self.cost, self.real_cost = np.zeros((2, len(paths.links)), dtype=np.int64)
+        self._count_all(deleted)
 
-def _make_rows(tree: Tree, paths: Paths, mixture: MixedRows) -> Rows:
-    coded, size = mixture.coded, mixture.last - mixture.first
-    first_code = np.zeros(tree.n_features, dtype=np.int64)
-    first_code[coded.features] = np.arange(len(coded.features)) * mixture.n_rows
-    table_start, table = tree.category_table
-    limit_code, missing_code = coded.find_limits(tree)
-    maps, map_of, n_beyond = _make_maps(tree, mixture, limit_code)
-    is_block = tree.is_leaf | (size <= BLOCK_ROWS)
-    one_bit = np.append(np.uint64(1) << np.arange(64, dtype=np.uint64), np.uint64(0))
-    class_ids = mixture.class_ids
-    return Rows(
-        codes=coded.codes.ravel(),
-        first_code=first_code,
-        limit_code=limit_code,
-        missing_code=missing_code,
-        first=mixture.first,
-        last=mixture.last,
-        table_start=table_start,
-        table=table,
-        is_block=is_block,
-        sibling=paths.sibling,
-        n_beyond=n_beyond,
-        maps=maps.ravel(),
-        map_of=map_of,
-        is_flipped=~paths.is_left,
-        foreign=np.concatenate([pack_bits(class_ids != class_id) for class_id in range(tree.n_classes)]),
-        conflict=np.zeros(-(-mixture.n_rows // 64), dtype=np.uint64),
-        near=np.zeros(int(size[is_block].max()) // 64 + 2, dtype=np.uint64),
-        one_bit=one_bit,
-        from_bit=~(one_bit - np.uint64(1))[:64],
-        last_watch=np.full(mixture.n_rows, -1, dtype=np.int32),
-        trained=pack_bits(mixture.is_trained),
-        kind=mixture.kind,
-        mixed=mixture.mixed_units,
-        real=mixture.real_units,
-        label=mixture.label,
-        weight=mixture.weight,
-    )
+    def look(self, entry: int, deleted: NDArray[np.bool_]) -> tuple[Masks, NDArray[np.float64]]:
+        """Mask the rows that a deletion brings into conflict, and add up the training rows that it lets in by class."""
+        kept, fails, alone = self._look(int(self._paths.rule[entry]), deleted)
+        let_in = alone & fails[kept.tolist().index(entry)]
+        newly = let_in & self._foreign[self._paths.leaf_class[self._paths.rule[entry]]] & ~self._conflict
+        kind = self._mixture.kind[np.flatnonzero(unpack_bits(let_in & self._trained, self._mixture.n_rows))]
+        label, weight = self._mixture.label[kind], self._mixture.weight[kind]
+        return newly, np.bincount(label, weight, minlength=self._tree.n_classes).astype(np.float64)
 
-
-def _make_maps(
-    tree: Tree, mixture: MixedRows, limit_code: NDArray[np.int32]
-) -> tuple[Masks, NDArray[np.int32], NDArray[np.int32]]:
-    """Map the rows up to some thresholds as bits; find for each link a map that holds all its rows, and about how many.
-
-    Where memory does not suffice for all thresholds of a feature, evenly spaced ones get a map. Categories and features
-    that may be missing get none: their rows are looked at one by one.
-    """
-    coded, n_rows = mixture.coded, mixture.n_rows
-    mapped = _choose_maps(tree, coded, limit_code, max(MAP_BYTES * 8 // n_rows, COLUMN_MAPS * len(coded.features)))
-    maps = np.zeros((sum(map(len, mapped.values())), -(-n_rows // 64)), dtype=np.uint64)
-    map_of = np.full(tree.n_nodes, -1, dtype=np.int32)
-    n_beyond = np.full(tree.n_nodes, n_rows, dtype=np.int32)
-    filled = 0
-    for column, chosen in mapped.items():
-        codes = coded.codes[column]
-        for place, code in enumerate(chosen.tolist(), start=filled):
-            maps[place] = pack_bits(codes <= code)
-        nodes = np.flatnonzero(tree.feature == coded.features[column])
-        own = limit_code[nodes]
-        left, right = tree.children_left[nodes], tree.children_right[nodes]
-        above = np.searchsorted(chosen, own, side="left")
-        below = np.searchsorted(chosen, own, side="right") - 1
-        map_of[left] = np.where(above < len(chosen), filled + above, -1)
-        map_of[right] = np.where(below >= 0, filled + below, -1)
-        n_beyond[left] = np.cumsum(np.bincount(codes, minlength=int(own.max()) + 1))[own]
-        n_beyond[right] = n_rows - n_beyond[left]
-        filled += len(chosen)
-    return maps, map_of, n_beyond
-
-
-def _choose_maps(
-    tree: Tree, coded: CodedColumns, limit_code: NDArray[np.int32], n_maps: int
-) -> dict[int, NDArray[np.int64]]:
-    """Choose the codes up to which rows are mapped, for each column: about as many conditions lie between any two."""
-    first, last = tree.leaf_runs
-    uses = {}
-    for column, feature in enumerate(coded.features.tolist()):
-        if tree.categories[feature] is None and not tree.accepts_missing[feature]:
-            nodes = np.flatnonzero(tree.feature == feature)
-            uses[column] = np.cumsum(np.bincount(limit_code[nodes], (last - first)[nodes]))
-    n_uses = sum(used[-1] for used in uses.values())
-    chosen = {}
-    for column, used in uses.items():
-        most = max(1, int(n_maps * used[-1] / n_uses))
-        if most >= len(used):
-            chosen[column] = np.arange(len(used))
+    def delete(self, entry: int, newly: Masks, deleted: NDArray[np.bool_]) -> None:
+        """Bring rows into conflict, which makes other deletions cheaper, and let them into the rule."""
+        paid = self.cost[entry], self.real_cost[entry]
+        rows = np.flatnonzero(unpack_bits(newly, self._mixture.n_rows))
+        self._conflict |= newly
+        if len(rows) > len(self._conflict):
+            self._count_all(deleted)
         else:
-            chosen[column] = np.unique(np.searchsorted(used, (np.arange(most) + 0.5) * (used[-1] / most)))
-    return chosen
+            step = max(1, MOST_CELLS // len(deleted))
+            for first in range(0, len(rows), step):
+                self._take_off(rows[first : first + step], deleted, entry)
+            self._count(int(self._paths.rule[entry]), deleted)
+        self.cost[entry], self.real_cost[entry] = paid
+
+    def _look(self, rule: int, deleted: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Masks, Masks]:
+        """List the kept entries of a rule, and mask the rows that violate each, and those that violate one alone."""
+        span = self._paths.entries(rule)
+        kept = span.start + np.flatnonzero(~deleted[span])
+        fails = np.stack([self._fail(link) for link in self._paths.links[kept].tolist()])
+        once, twice = fails[0].copy(), np.zeros_like(fails[0])
+        for mask in fails[1:]:
+            twice |= once & mask
+            once |= mask
+        return kept, fails, once & ~twice
+
+    def _fail(self, link: int) -> Masks:
+        """Mask the rows that do not go along a link."""
+        if link not in self._kept_masks:
+            if len(self._kept_masks) * self._rows.nbytes > MASK_BYTES:
+                self._kept_masks.clear()
+            node = int(self._paths.parent[link])
+            left = pack_bits(self._go_left(node, self._mixture.coded.codes[self._column[node]]))
+            self._kept_masks[int(self._tree.children_right[node])] = left
+            self._kept_masks[int(self._tree.children_left[node])] = self._rows & ~left
+        return self._kept_masks[link]
+
+    def _go_left(self, node: int, codes: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which codes of a column go left at a split."""
+        left: NDArray[np.bool_] = codes <= self._limit[node]
+        start, table = self._tree.category_table
+        if start[node] >= 0:
+            left[left] = table[start[node] + codes[left].astype(np.int64)]
+        if self._missing[node] >= 0:
+            left |= codes == self._missing[node]
+        return left
+
+    def _count_all(self, deleted: NDArray[np.bool_]) -> None:
+        for rule in np.unique(self._paths.rule[self._candidates[~deleted[self._candidates]]]).tolist():
+            self._count(rule, deleted)
+
+    def _count(self, rule: int, deleted: NDArray[np.bool_]) -> None:
+        """Find what each condition of a rule costs."""
+        span = self._paths.entries(rule)
+        if deleted[span].all():
+            return
+        kept, fails, alone = self._look(rule, deleted)
+        newly = fails & (alone & self._foreign[self._paths.leaf_class[rule]] & ~self._conflict)
+        if self._of_value:
+            n_rows = np.stack([np.bitwise_count(newly & mask).sum(axis=1, dtype=np.int64) for mask in self._of_value])
+            self.cost[kept], self.real_cost[kept] = self._values @ n_rows
+            return
+        for entry, mask in zip(kept.tolist(), newly, strict=True):
+            kind = self._mixture.kind[np.flatnonzero(unpack_bits(mask, self._mixture.n_rows))]
+            self.cost[entry] = self._mixture.mixed_units[kind].sum()
+            self.real_cost[entry] = self._mixture.real_units[kind].sum()
+
+    def _take_off(self, rows: NDArray[np.int64], deleted: NDArray[np.bool_], gone: int) -> None:
+        """Take the price of some rows off every entry that alone kept them out; the rule of one entry is passed by."""
+        paths, tree = self._paths, self._tree
+        codes, kind = self._mixture.coded.codes[:, rows], self._mixture.kind[rows]
+        left = codes[self._column] <= self._limit[:, None]
+        left |= codes[self._column] == self._missing[:, None]
+        for node in np.flatnonzero(tree.is_categorical).tolist():
+            left[node] = self._go_left(node, codes[self._column[node]])
+        kept = self._candidates[~deleted[self._candidates]]
+        kept = kept[paths.rule[kept] != paths.rule[gone]]
+        if not len(kept):
+            return
+        is_first = np.diff(paths.rule[kept], prepend=-1) > 0
+        begin, number = np.flatnonzero(is_first), np.cumsum(is_first) - 1
+        fails = left[paths.parent[paths.links[kept]]] != paths.is_left[paths.links[kept]][:, None]
+        matters = np.add.reduceat(fails, begin, axis=0, dtype=np.int32) == 1
+        matters &= self._class_ids[rows] != paths.leaf_class[paths.rule[kept[begin]]][:, None]
+        alone = fails & matters[number]
+        self.cost[kept] -= alone @ self._mixture.mixed_units[kind]
+        self.real_cost[kept] -= alone @ self._mixture.real_units[kind]
 
 
-def _make_accounts(tree: Tree, width: int, is_candidate: NDArray[np.bool_], n_rows: int) -> Accounts:
-    """Open all accounts at zero; every candidate is in the heap, in the order of entries."""
-    n_entries, candidates = len(is_candidate), np.flatnonzero(is_candidate)
-    heap = np.zeros(n_entries, dtype=np.int32)
-    heap[: len(candidates)] = candidates
-    place = np.full(n_entries, -1, dtype=np.int32)
-    place[candidates] = np.arange(len(candidates))
-    counters = np.zeros(N_COUNTERS, dtype=np.int64)
-    counters[HEAP_SIZE] = len(candidates)
-    levels = tree.depth + 2
-    return Accounts(
-        cost=np.zeros(n_entries, dtype=np.int64),
-        real_cost=np.zeros(n_entries, dtype=np.int64),
-        further=np.zeros(n_entries, dtype=np.int32),
-        is_settled=np.zeros(n_entries, dtype=bool),
-        is_ranked=np.zeros(n_entries, dtype=bool),
-        heap=heap,
-        place=place,
-        first_watch=np.zeros(n_entries, dtype=np.int32),
-        # Memory is taken as they are filled, so that there may be room for many; growing would copy them.
-        watch_entry=np.zeros(min(WATCHES * n_rows, MOST_WATCHES), dtype=np.int32),
-        watch_before=np.zeros(min(WATCHES * n_rows, MOST_WATCHES), dtype=np.int32),
-        kept=np.zeros(levels, dtype=np.int64),
-        test_link=np.zeros(levels, dtype=np.int64),
-        test_code=np.zeros(levels, dtype=np.int64),
-        test_limit=np.zeros(levels, dtype=np.int64),
-        test_missing=np.zeros(levels, dtype=np.int64),
-        test_table=np.zeros(levels, dtype=np.int64),
-        newly=np.zeros(n_rows, dtype=np.int32),
-        admitted=np.zeros(tree.n_classes),
-        is_on_path=np.zeros(tree.n_nodes, dtype=bool),
-        went_left=np.zeros(levels, dtype=bool),
-        is_open=np.zeros(levels, dtype=bool),
-        inner_low=np.zeros(levels),
-        inner_high=np.zeros(levels),
-        inner_missing=np.zeros(levels, dtype=bool),
-        inner_words=np.zeros(levels * width, dtype=np.uint64),
-        counters=counters,
-    )
+@dataclass
+class _Guard:
+    """What keeps rules honest while a budget is spent.
 
+    It refuses a deletion that would leave a rule too unreliable on the training rows, or that would let it say the
+    opposite of a rule with the same conditions. Ties go to the entry whose deletion meets the fewest further leaves.
+    """
 
-def _make_room(accounts: Accounts, n_rows: int) -> Accounts:
-    """Make room for more watches: those of one walk, and half as many again as there are."""
-    filled = int(accounts.counters[N_WATCHES])
-    size = min(filled + filled // 2 + n_rows, MOST_WATCHES)
-    if size < filled + n_rows:
-        raise InputError(
-            f"Spending this budget would note more than {MOST_WATCHES:,} pairs of a row and a condition: pass a sample "
-            "of the rows."
-        )
-    for name in ("watch_entry", "watch_before"):  # one after another, so that only one of them is there twice
-        larger = np.zeros(size, dtype=np.int32)  # takes no memory before it is filled
-        larger[:filled] = getattr(accounts, name)[:filled]
-        accounts = accounts._replace(**{name: larger})
-    return accounts
+    tree: Tree
+    paths: Paths
+    trained: Trained
+    deleted: NDArray[np.bool_]  # follows the deletions
+    tolerance: float
+    counts: NDArray[np.float64] = field(init=False)  # training rows that each rule covers, by their own class
+    leaf_reliability: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        paths, n_entries = self.paths, len(self.paths.links)
+        own = np.arange(paths.n_rules), paths.leaf_class
+        self.leaf_reliability = divide_or_nan(self.trained.leaf_counts[own], self.trained.leaf_counts.sum(axis=1))
+        self.counts = self.trained.counts.astype(np.float64)  # a copy
+        self.blocked_by = np.full(n_entries, NOT_BLOCKED, dtype=np.int32)  # the rule whose change an entry waits for
+        self.trial = np.full(n_entries, np.nan)  # the rule's reliability without an entry, when it was last tried
+        self._further = np.full(n_entries, -1, dtype=np.int64)  # -1 for not counted
+        self._met = np.full(paths.n_rules, -1, dtype=np.int64)  # leaves of another class that a rule meets
+        self._arrays = make_walkable(self.tree, paths), make_box(self.tree)
+        self._lists = [as_lists(one) for one in (*self._arrays, paths.links)]
+
+    def choose(self, tied: NDArray[np.int64]) -> int:
+        """Choose the entry without which its rule would meet the fewest further leaves of another class."""
+        if len(tied) == 1:
+            return int(tied[0])
+        for entry in tied[self._further[tied] < 0].tolist():
+            rule = int(self.paths.rule[entry])
+            if self._met[rule] < 0:
+                self._met[rule] = self._count_met(rule, -1)
+            self._further[entry] = self._count_met(rule, entry) - self._met[rule]
+        return int(tied[np.argmin(self._further[tied])])
+
+    def _count_met(self, rule: int, entry: int) -> int:
+        span = self.paths.entries(rule)
+        place = span.start, span.stop, self.deleted, entry, int(self.paths.leaf_class[rule])
+        if is_soon_done("count_foreign", span.stop - span.start, 8 * PLAIN_ENTRIES):
+            return int(plain.count_foreign(*self._lists, *place))
+        return int(compile_module(walks).count_foreign(*self._arrays, self.paths.links, *place))
+
+    def allows(self, entry: int, admitted: NDArray[np.float64]) -> bool:
+        """Whether a rule that loses an entry, and lets rows in, is reliable and contradicted by no other."""
+        rule = int(self.paths.rule[entry])
+        own, counts = int(self.paths.leaf_class[rule]), (self.counts[rule] + admitted).tolist()
+        self.trial[entry] = counts[own] / sum(counts)
+        self.blocked_by[entry] = rule
+        if counts[own] < max(counts) or not self.leaf_reliability[rule] - self.trial[entry] <= self.tolerance:
+            return False
+        self.deleted[entry] = True  # for this question
+        self.blocked_by[entry] = self._find_twin(rule, counts)
+        self.deleted[entry] = False
+        return bool(self.blocked_by[entry] == NOT_BLOCKED)
+
+    def admit(self, rule: int, admitted: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Let rows into a rule that lost an entry; return the entries that waited for it to change."""
+        own = np.arange(self.paths.offsets[rule], self.paths.offsets[rule + 1])
+        self.counts[rule] += admitted
+        self._further[own] = self._met[rule] = -1
+        again = np.unique(np.append(own[self.blocked_by[own] != NOT_BLOCKED], np.flatnonzero(self.blocked_by == rule)))
+        self.blocked_by[again] = NOT_BLOCKED
+        return again
+
+    def _find_twin(self, rule: int, counts: list[float]) -> int:
+        """Find a rule of another class with the same conditions as a rule that lets rows in, else NOT_BLOCKED.
+
+        Both would cover the same rows, and both classes would be the commonest of them: so only ties are looked into.
+        """
+        own = int(self.paths.leaf_class[rule])
+        slack = SUM_TOLERANCE * counts[own]
+        if all(k == own or count < counts[own] - slack for k, count in enumerate(counts)):
+            return NOT_BLOCKED
+        is_equal = (np.abs(self.counts - counts) <= slack).all(axis=1) & (self.paths.leaf_class != own)
+        for twin in np.flatnonzero(is_equal).tolist():
+            if self._implies(rule, twin) and self._implies(twin, rule):
+                return int(twin)
+        return NOT_BLOCKED
+
+    def _implies(self, rule: int, other: int) -> bool:
+        """Whether all kept conditions of another rule follow from those of a rule."""
+        walk, box, links = self._lists
+        span, others = self.paths.entries(rule), self.paths.entries(other)
+        for entry in np.flatnonzero(~self.deleted[others]).tolist():
+            link = links[others.start + entry]
+            node, tested = walk.parent[link], walk.feature[walk.parent[link]]
+            plain.meet_feature(walk, box, links, span.start, span.stop, self.deleted, tested)
+            plain.narrow(walk, box, node, not walk.is_left[link])
+            is_outside = plain.has_value(walk, box, tested)  # some values that the rule allows are on the other side
+            plain.open_feature(walk, box, tested)
+            if is_outside:
+                return False
+        return True

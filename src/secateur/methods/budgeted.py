@@ -66,7 +66,6 @@ class Budgeted(Method):
             Why.NO_FOREIGN_LEAF,
             Why.WITHIN_BUDGET,
             Why.OVER_BUDGET,
-            Why.FAR_OVER_BUDGET,
             Why.TOO_UNRELIABLE,
             Why.CONTRADICTED,
             Why.NO_ROWS,
@@ -85,12 +84,12 @@ class Budgeted(Method):
         if not len(paths.links):
             return exact.METHOD.delete(problem)
         implied = problem.find_exact()
-        counts, leaf_counts = rows.count(paths, implied, is_exact=True)
+        counts, leaf_counts = rows.count(paths, implied)
         mixture = mix_rows(tree, paths, rows.listed, self.smoothing)
         reached = np.append(0, np.cumsum(mixture.real))
         is_open = reached[mixture.last[paths.leaf_ids]] > reached[mixture.first[paths.leaf_ids]]
         del reached
-        trained = Trained(counts, leaf_counts, is_weighted=rows.weights is not None)
+        trained = Trained(counts, leaf_counts)
         spending = spend_budget(tree, paths, mixture, trained, implied, is_open, self.max_conflict, self.tolerance)
         del mixture  # before the reasons are written, for memory's sake
         result = exact.METHOD.delete(problem)
@@ -98,7 +97,7 @@ class Budgeted(Method):
         judged = ~result.deleted
         result.before[judged], result.after[judged] = spending.before[judged], spending.after[judged]
         result.number[judged] = spending.real[judged]
-        result.keep(judged, Why.OVER_BUDGET if spending.is_counted else Why.FAR_OVER_BUDGET)
+        result.keep(judged, Why.OVER_BUDGET)
         result.delete(judged & spending.deleted, Why.WITHIN_BUDGET)
         guarded = judged & spending.is_guarded
         result.keep(guarded, Why.TOO_UNRELIABLE)

@@ -1,4 +1,4 @@
-"""Run Quinlan's deletion rule by rule, for trees whose rules have too many conditions to be counted together."""
+"""Run Quinlan's deletion rule by rule."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import gammaln
 
 from secateur.counting.bit_masks import pack_bits
-from secateur.counting.violations import MOST_NUMBERS, SMALL_COUNT, SMALL_COUNT_ROWS
+from secateur.counting.violations import PLAIN_PAIRS
 from secateur.kernels import quinlan as kernels
-from secateur.kernels.compiling import compile_module, is_compiled
+from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.quinlan import BLOCK_WORDS, TILE_WORDS, Outcome, Rounds, Rows, Rules
 from secateur.kernels.threads import map_in_threads, n_threads
 from secateur.rows.coded_columns import code_columns
@@ -46,18 +46,15 @@ class Limits(NamedTuple):
 
 
 def is_suited(evidence: RowEvidence, paths: Paths) -> bool:
-    """Whether rules should be shortened one by one.
+    """Whether rules should be shortened one by one: not where numpy is soon done with all of them.
 
-    Not where one pass over the rows answers all that is asked, nor where numpy is done before this would be compiled.
     Sums of weights depend on their order, which is that of the passes.
     """
-    n_rows, tree = evidence.n_rows, evidence.tree
-    n_patterns = np.exp2(np.minimum(np.diff(paths.offsets), 64).astype(np.float64)).sum()
-    if evidence.weights is not None or n_patterns * tree.n_classes <= MOST_NUMBERS:
+    n_rows, n_classes = evidence.n_rows, evidence.tree.n_classes
+    has_few_classes = n_rows + TILE_ROWS * n_classes <= MOST_EMPTY * n_rows
+    if evidence.weights is not None or not has_few_classes or _count_workers(evidence) == 0:
         return False
-    is_small = n_rows <= SMALL_COUNT_ROWS and n_rows * paths.n_rules <= SMALL_COUNT
-    has_few_classes = n_rows + TILE_ROWS * tree.n_classes <= MOST_EMPTY * n_rows
-    return _count_workers(evidence) > 0 and has_few_classes and (not is_small or is_compiled(kernels))
+    return not is_soon_done("shorten_rules", n_rows * (paths.n_rules + len(paths.links)), PLAIN_PAIRS)
 
 
 def _count_workers(evidence: RowEvidence) -> int:

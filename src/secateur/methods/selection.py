@@ -3,22 +3,20 @@
 Try the whole candidate set; if the rule's training reliability stays within ε of the leaf's own, accept it. Else walk
 the candidates leaf to root and accept each one whose cumulative deletion stays within ε. All rules are tried together:
 one pass over the rows counts them by the candidates that they violate, which answers every trial. Where rules have too
-many candidates for that, a pass serves a rule until two of its candidates are gone, and another pass follows. Large
-trees over few enough rows go rule by rule instead (:mod:`secateur.methods.selection_by_rule`).
+many candidates for that, a pass serves a rule until two of its candidates are gone, and another pass follows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from secateur.counting.violations import find_reliability
-from secateur.kernels import trials
-from secateur.kernels.compiling import compile_module
-from secateur.methods.contract import Deletions, Why
-from secateur.methods.selection_by_rule import Selection, select_by_rule
+from secateur.methods.contract import (
+    Deletions,
+    Why,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,30 +42,11 @@ def select_by_reliability(
     result: Deletions, paths: Paths, evidence: TrainingEvidence, candidates: NDArray[np.bool_], tolerance: float
 ) -> None:
     """Run ReliabilitySelect on every rule that has candidates; what was deleted before stays deleted."""
-    selection = select_by_rule(evidence, paths, result.deleted, candidates, tolerance)
-    if selection is not None:
-        _note(result, paths, selection)
-        evidence.remember(result.deleted, selection.outcome.counts, selection.leaf_counts)
-        return
     counts = np.zeros((paths.n_rules, evidence.tree.n_classes))
     for among in evidence.split_rules(paths, candidates):
         found, leaf_counts = _select(result, paths, evidence, candidates & among[paths.rule], among, tolerance)
         counts[among] = found[among]
     evidence.remember(result.deleted, counts, leaf_counts)
-
-
-def _note(result: Deletions, paths: Paths, selection: Selection) -> None:
-    """Note what came of every candidate."""
-    outcome, entries = selection.outcome, selection.entries
-    rule = paths.rule[entries]
-    base = selection.base[rule]
-    together = outcome.is_joint[rule]
-    result.before[entries] = base
-    result.after[entries] = np.where(together, outcome.joint[rule], outcome.after)
-    result.delete(entries[together], Why.RELIABILITY_JOINT)
-    result.delete(entries[outcome.is_gone], Why.RELIABILITY_STEP)
-    result.keep(entries[~together & ~outcome.is_gone], Why.RELIABILITY_MOVES)
-    result.keep(entries[np.isnan(base)], Why.NO_ROWS)
 
 
 def _select(
@@ -91,77 +70,44 @@ def _select(
     result.after[together] = joint[paths.rule[together]]
     counts[holds] = violations.counts_without_open[holds]
 
-    trying = _Trying(result, base, tolerance, counts)
     left = np.flatnonzero(tried & ~together)
     while len(left):
-        left = trying.run(violations, left)
+        left = _try_in_turn(result, violations, left, base, tolerance, counts)
         if len(left):
             del violations  # its cells take as much memory as those that follow
             violations = evidence.count_violations_left(paths, result.deleted, left)
     return counts, leaf_counts
 
 
-@dataclass(frozen=True)
-class _Trying:
-    """Tries candidates one by one against the reliability of their leaves, and keeps the counts of their rules."""
+def _try_in_turn(
+    result: Deletions,
+    violations: ViolationCounts,
+    left: NDArray[np.int64],
+    base: NDArray[np.float64],
+    tolerance: float,
+    counts: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Try candidates from leaf to root, one of every rule at a time; return those that need another count.
 
-    result: Deletions
-    base: NDArray[np.float64]
-    tolerance: float
-    counts: NDArray[np.float64]
-
-    def run(self, violations: ViolationCounts, left: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Try candidates from leaf to root; return those that need another count."""
-        # What compiled code counted without weights, compiled code tries: whole numbers may be added in any order.
-        run = self._run_compiled if violations.cells.dtype == np.uint32 else self._run_step_by_step
-        return run(violations, left)
-
-    def _run_compiled(self, violations: ViolationCounts, left: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Try the candidates of one rule after another."""
-        paths = violations.paths
-        rules, begin = np.unique(paths.rule[left], return_index=True)
-        after, what = np.empty(len(left)), np.empty(len(left), dtype=np.uint8)
-        compile_module(trials).try_in_turn(
-            trials.Cells(violations.cells, violations.first_cells, violations.n_open, violations.is_paired),
-            np.append(begin, len(left)),
-            rules.astype(np.int64),
-            violations.find_places(left),
-            paths.leaf_class,
-            self.base,
-            self.tolerance,
-            self.counts,
-            np.empty(self.counts.shape[1]),
-            after,
-            what,
-        )
-        is_tried = what != trials.WAITING
-        self._note(left[is_tried], after[is_tried], what[is_tried] == trials.TAKEN)
-        waiting: NDArray[np.int64] = left[~is_tried]
-        return waiting
-
-    def _run_step_by_step(self, violations: ViolationCounts, left: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Try one candidate of every rule at a time."""
-        paths, counts = violations.paths, self.counts
-        left, step = _sort_from_leaf(paths, left)
-        n_taken = np.zeros(paths.n_rules, dtype=np.int64)
-        waiting = [np.zeros(0, dtype=np.int64)]
-        for entries in np.split(left, np.flatnonzero(np.diff(step)) + 1):
-            if violations.is_paired:
-                waiting.append(entries[n_taken[paths.rule[entries]] > 1])
-                entries = entries[n_taken[paths.rule[entries]] <= 1]
-            rules = paths.rule[entries]
-            widened = counts[rules] + violations.gain(entries, self.result.deleted)
-            trial = find_reliability(paths, widened, rules)
-            taken = np.abs(trial - self.base[rules]) <= self.tolerance
-            self._note(entries, trial, taken)
-            counts[rules[taken]] = widened[taken]
-            n_taken[rules[taken]] += 1
-        return np.sort(np.concatenate(waiting))
-
-    def _note(self, entries: NDArray[np.int64], trial: NDArray[np.float64], taken: NDArray[np.bool_]) -> None:
-        self.result.after[entries] = trial
-        self.result.delete(entries[taken], Why.RELIABILITY_STEP)
-        self.result.keep(entries[~taken], Why.RELIABILITY_MOVES)
+    ``counts`` become those of the rules without what was taken.
+    """
+    paths = violations.paths
+    left, step = _sort_from_leaf(paths, left)
+    n_taken = np.zeros(paths.n_rules, dtype=np.int64)
+    waiting = [left[:0]]
+    for entries in np.split(left, np.flatnonzero(np.diff(step)) + 1):
+        if violations.is_paired:
+            waiting.append(entries[n_taken[paths.rule[entries]] > 1])
+            entries = entries[n_taken[paths.rule[entries]] <= 1]
+        rules = paths.rule[entries]
+        widened = counts[rules] + violations.gain(entries, result.deleted)
+        result.after[entries] = find_reliability(paths, widened, rules)
+        taken = np.abs(result.after[entries] - base[rules]) <= tolerance
+        result.delete(entries[taken], Why.RELIABILITY_STEP)
+        result.keep(entries[~taken], Why.RELIABILITY_MOVES)
+        counts[rules[taken]] = widened[taken]
+        n_taken[rules[taken]] += 1
+    return np.sort(np.concatenate(waiting))
 
 
 def _sort_from_leaf(paths: Paths, entries: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -329,7 +329,7 @@ class AuditCounter:
         with np.errstate(over="ignore", under="ignore"):  # finish_audit refuses weights that cannot be squared
             squared = share**2
         leaf = rules.find_leaves(rows)
-        line, conflict, covered, by_line = self._place(rows, truth, leaf)
+        line, conflict, covered, by_line = self._place(rows, truth)
         if rules.is_list:
             by_line = cross(line, truth, share, (len(rules.class_ids), rules.tree.n_classes))
             squares = np.bincount(line, squared, len(by_line)).astype(np.float64)
@@ -347,7 +347,7 @@ class AuditCounter:
         )
 
     def _place(
-        self, rows: Rows, truth: NDArray[np.int64], leaf: NDArray[np.int64]
+        self, rows: Rows, truth: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64] | None]:
         """Find the line of each row, the rows in conflict and those that a rule covers; maybe the rows of each rule."""
         rules = self.rules
@@ -358,8 +358,7 @@ class AuditCounter:
         if not rules.is_ordered:
             return rules.find_lines(rows), *find_overlap(*widened, rows, rules.leaves), None
         order = rules.leaves[rules.order]
-        found = find_winners_and_overlap(*widened, order, rows, truth, rules.paths.leaf_ids[leaf])
-        winners, conflict, covered, by_rule = found
+        winners, conflict, covered, by_rule = find_winners_and_overlap(*widened, order, rows, truth)
         return rules.line_of_place[winners], conflict, covered, by_rule
 
     def _count_covered(self, listed: LabelledRows) -> NDArray[np.float64]:

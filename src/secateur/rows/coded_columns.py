@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.kernels.threads import map_in_threads
-from secateur.rows.leaves import SMALL_ROUTE
 from secateur.rows.rows import Rows
 
 if TYPE_CHECKING:
@@ -83,8 +82,6 @@ class CodedColumns:
 
     def as_rows(self, n_features: int) -> Rows:
         """Wrap them as rows that have the tested features only."""
-        if self.n_rows <= SMALL_ROUTE:  # read whole by numpy
-            return Rows.of_columns(self.read(), self.features, n_features)
         column_of = np.full(n_features, -1, dtype=np.int64)
         column_of[self.features] = np.arange(len(self.features))
 

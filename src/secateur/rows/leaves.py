@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.kernels import number_walks, routes, walks
-from secateur.kernels.compiling import compile_module, is_compiled
+from secateur.kernels import routes
+from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.threads import map_in_threads
 
 if TYPE_CHECKING:
@@ -16,20 +16,24 @@ if TYPE_CHECKING:
     from secateur.rows.rows import Rows
     from secateur.tree.tree import Tree
 
-__all__ = ["SMALL_ROUTE", "apply_tree", "count_classes", "sum_up"]
+__all__ = ["apply_tree", "count_classes", "sum_up"]
 
-# Up to this many rows, numpy finishes before numba would be imported.
-SMALL_ROUTE = 1 << 16
+# numpy routes so many rows in about as long as it takes to load compiled code.
+PLAIN_ROWS = 1 << 21
 
 
 def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
     """Find the leaf id of each row, shape (n_rows,)."""
-    if rows.n_rows <= SMALL_ROUTE and not is_compiled(walks, number_walks):
-        return _descend(tree, rows.matrix, rows.column_of)
-    route_rows = compile_module(routes).route_rows
-    start, table = tree.category_table
     features = np.unique(tree.feature[~tree.is_leaf])
     reached = np.empty(rows.n_rows, dtype=np.int64)
+    if is_soon_done("route_rows", rows.n_rows, PLAIN_ROWS):
+        column_of = np.zeros(tree.n_features, dtype=np.int64)
+        column_of[features] = np.arange(len(features))
+        for span in rows.spans():
+            reached[slice(*span)] = _descend(tree, rows.select(*span, features), column_of)
+        return reached
+    route_rows = compile_module(routes).route_rows
+    start, table = tree.category_table
 
     def route(span: tuple[int, int]) -> None:
         block = rows.block(*span, features)

@@ -94,14 +94,6 @@ class Rows:
         """Take some rows and columns as a matrix."""
         return self.read(first, last, features)
 
-    def reorder(self, order: NDArray[np.int64]) -> Rows:
-        """Put rows that need no conversion in another order; they are gathered a block at a time."""
-
-        def read(first: int, last: int, some: NDArray[np.int64]) -> NDArray[Any]:
-            return self.take(order[first:last], some)
-
-        return _Reordered(self.n_rows, self.n_features, None, np.arange(self.n_features), read, self, order)
-
     def take(self, order: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
         """Take some rows in the given order, and some columns, as a matrix in row order."""
         if self.source is not None:
@@ -112,22 +104,6 @@ class Rows:
             return whole if np.array_equal(columns, np.arange(whole.shape[1])) else whole[:, columns]
         taken = [self.read(0, self.n_rows, features[k : k + 1])[order, 0] for k in range(len(features))]
         return np.column_stack(taken) if taken else np.empty((len(order), 0))
-
-
-@dataclass(frozen=True)
-class _Reordered(Rows):
-    """Rows of a matrix in another order."""
-
-    given: Rows = field(repr=False)
-    order: NDArray[np.int64] = field(repr=False)
-
-    def block(self, first: int, last: int, features: NDArray[np.int64]) -> Block:
-        """Gather whole rows where they lie in one piece, which takes less time than picking cells."""
-        source = self.given.source
-        if source is None or not source.flags.c_contiguous or source.shape[1] > 2 * len(features):
-            return super().block(first, last, features)
-        values = source.take(self.order[first:last], axis=0)
-        return Block(values.ravel(), last - first, 0, source.shape[1], self.given.column_of[features])
 
 
 class LabelledRows(NamedTuple):

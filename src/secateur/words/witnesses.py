@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.facts.possible_rows import find_feasible
-from secateur.kernels.run_walks import SMALL_TREE_ENTRIES, compiled_kernels, make_box, make_walkable, run_witnesses
+from secateur.kernels.run_walks import run_witnesses
 from secateur.tree.regions import (
     Region,
     domain_of,
@@ -20,7 +19,6 @@ from secateur.tree.regions import (
 )
 
 if TYPE_CHECKING:
-    from secateur.kernels.walks import Walkable
     from secateur.methods import Deletions
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
@@ -114,29 +112,11 @@ class Witnesses:
         }
 
     def _search(self, block: int) -> None:
-        """Find the witness leaves of a block of rules, or of all rules of a small tree."""
+        """Find the witness leaves of a block of rules."""
         tree, paths, by_feature = self._feasible.tree, self._paths, self._left_out == "feature"
-        if len(paths.links) <= SMALL_TREE_ENTRIES:
-            self._leaves = run_witnesses(tree, paths, ~self._kept, by_feature=by_feature)
-            self._is_searched[:] = True
-            return
         rules = slice(block * SEARCHED_RULES, min((block + 1) * SEARCHED_RULES, paths.n_rules))
-        offsets = paths.offsets[rules.start : rules.stop + 1]
-        span = slice(offsets[0], offsets[-1])
-        compiled_kernels().find_witnesses(
-            self._walk,
-            make_box(tree),  # every search writes into its own
-            offsets - offsets[0],
-            paths.links[span],
-            paths.leaf_class[rules],
-            ~self._kept[span],
-            by_feature,
-            self._leaves[span],
-        )
-
-    @cached_property
-    def _walk(self) -> Walkable:
-        return make_walkable(self._feasible.tree, self._paths)
+        span = slice(paths.offsets[rules.start], paths.offsets[rules.stop])
+        self._leaves[span] = run_witnesses(tree, paths, ~self._kept, by_feature=by_feature, rules=rules)[span]
 
     def _without_each(self, tested: list[tuple[int, Region]]) -> list[Region]:
         """Find what the links allow the feature of each link if it, or every link of the feature, is left out."""
