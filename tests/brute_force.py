@@ -68,7 +68,7 @@ class ListedRows:
 
     @cached_property
     def possible(self) -> int:
-        """The rows that keep to the facts that the tree knows."""
+        """The rows that satisfy the facts that the tree knows."""
         return as_bits([told_trees.is_possible(self.tree, self.tree.facts, row) for row in self.rows])
 
     def covered(self, links: Iterable[int]) -> int:

@@ -749,7 +749,7 @@ def _delete_all_or_nothing(tree: Tree, rf_tol: float, passes: Callable[[int, lis
     return result
 
 
-# --- rule sets --------------------------------------------------------------------------------------------------------
+# --- rules -----------------------------------------------------------------------------------------------------------
 
 
 def kept_links(tree: Tree, deleted: Deletion) -> list[list[int]]:
@@ -785,7 +785,7 @@ def predict(tree: Tree, deleted: Deletion, X_train: Rows, y_train: Labels, w: We
 def metrics(
     tree: Tree, deleted: Deletion, X_train: Rows, y_train: Labels, w: Weights, X_test: Rows, y_test: Labels
 ) -> dict[str, Any]:
-    """Metrics of a rule set against its tree, in percent or percentage points."""
+    """Metrics of one rule for each leaf against their tree, in percent or percentage points."""
     rules = leaves(tree)
     paths = {leaf: path(tree, leaf) for leaf in rules}
     changed = [leaf for leaf in rules if deleted[leaf]]

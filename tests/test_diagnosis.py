@@ -356,7 +356,7 @@ def test_texts_and_records_say_what_the_rows_say(tree: Tree, data: st.DataObject
     assert len(found.to_csv([leaf]).splitlines()) == 1 + len(found.of_leaf(leaf))
 
 
-def test_the_tree_of_a_rule_set_is_diagnosed_before_deletion() -> None:
+def test_the_tree_of_rules_is_diagnosed_before_deletion() -> None:
     X, y, model = cancer()
     rules = secateur.simplify(model, X, y, each_leaf=True)
     assert list(secateur.diagnose(rules, X, y)) == list(secateur.diagnose(rules.tree, X, y))

@@ -149,7 +149,7 @@ def holds(tree: Tree, facts: Facts, claim: Claim, row: Row) -> bool:
 
 
 def is_possible(tree: Tree, facts: Facts, row: Row) -> bool:
-    """Whether a row keeps to all facts."""
+    """Whether a row satisfies all facts."""
     for group in facts.groups:
         values = [row[feature] for feature in group.features]
         if any(value not in (0, 1) for value in values) or sum(values) > 1:

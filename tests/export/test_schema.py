@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import strategies
+from export.forms import FORMS, both_forms, in_form
 from exported_rules import hostile_rules, ward_rules
-from hypothesis import assume, given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from referencing import Registry, Resource
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
@@ -25,80 +25,75 @@ from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotE
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.choosing import choose_lines
 from secateur.errors import InputError
 from secateur.methods import Why
 from secateur.tree.tree import Tree
 
 DOCS = Path(__file__).parents[2] / "docs"
-SCHEMA, COMPACT = (json.loads((DOCS / name).read_text()) for name in ("rules.schema.json", "compact.schema.json"))
+SCHEMA = json.loads((DOCS / "rules.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
-BESIDE = Registry().with_resource("rules.schema.json", Resource.from_contents(SCHEMA))
-COMPACT_VALIDATOR = jsonschema.Draft202012Validator(COMPACT, registry=BESIDE)
 
 
 def check(rules: secateur.Rules) -> None:
-    VALIDATOR.validate(json.loads(rules.to_json()))
+    """The JSON fits, with its words, and as it is written of very many conditions."""
+    for most in (10**6, -1):
+        with mock.patch("secateur.export.json.WORDED_CONDITIONS", most):
+            VALIDATOR.validate(json.loads(rules.to_json()))
 
 
-def check_compact(rules: secateur.Rules) -> None:
-    COMPACT_VALIDATOR.validate(json.loads(rules.to_json()))
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("schema", [SCHEMA, COMPACT], ids=["rules", "compact"])
-def test_the_schema_is_one(schema: dict[str, Any]) -> None:
-    jsonschema.Draft202012Validator.check_schema(schema)
+def test_the_page_of_the_format_names_every_field() -> None:
+    page = (DOCS / "rules-format.md").read_text(encoding="utf-8")
+    listed = {name for name in SCHEMA["properties"]}
+    for part in ("rule", "reason", "unwritten", "leaves", "approximation"):
+        listed |= {*SCHEMA["$defs"][part]["properties"]}
+    assert {name for name in listed if f"`{name}`" not in page} == set()
+    assert {kind for kind in SCHEMA["$defs"]["kind"]["enum"] if f"`{kind}`" not in page} == set()
 
 
-def test_rules_that_approximate_a_model_fit_and_only_they_may_say_so() -> None:
+def test_rules_that_approximate_a_model_fit_and_only_lists_may_say_so() -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     for labels in (None, X[:, 0] > 0.1):
         rules = secateur.approximate(lambda rows: rows[:, 0] > 0, X, labels, fidelity=0.8 if labels is None else None)
-        check_compact(rules)
+        check(rules)
     content = json.loads(rules.to_json())
-    for broken in ({"version": 1}, {"approximation": {**content["approximation"], "fidelity": 1.5}}):
-        assert not COMPACT_VALIDATOR.is_valid({**content, **broken})
+    for broken in ({"lines": content["lines"][:-1]}, {"approximation": {**content["approximation"], "fidelity": 1.5}}):
+        assert not VALIDATOR.is_valid({**content, **broken})
     del content["approximation"]
-    assert not COMPACT_VALIDATOR.is_valid(content)
+    assert not VALIDATOR.is_valid(content)
 
 
 def test_the_schema_knows_every_method_and_every_reason() -> None:
     assert SCHEMA["properties"]["method"]["enum"] == list(secateur.METHODS)
-    assert SCHEMA["$defs"]["reason"]["properties"]["kind"]["enum"] == sorted({why.kind for why in Why})
+    assert SCHEMA["$defs"]["kind"]["enum"] == sorted({why.kind for why in Why})
 
 
+@both_forms
 @given(tree=strategies.trees(), data=st.data(), method=st.sampled_from(list(secateur.METHODS)))
 @settings(max_examples=100, deadline=None)
-def test_rules_of_every_tree_and_method_fit(tree: Tree, data: st.DataObject, method: str) -> None:
+def test_rules_of_every_tree_and_method_fit(form: str, tree: Tree, data: st.DataObject, method: str) -> None:
     X, y, weights = data.draw(strategies.labelled_rows(tree, weights=True))
     rows = {"X": X, "y": tree.classes[y], "sample_weight": weights} if data.draw(st.booleans()) else {}
+    budget = {"budget": data.draw(st.sampled_from([0.0, 0.02, 0.3]))} if rows and form == "list" else {}
     try:
-        rules = secateur.simplify(tree, method=method, each_leaf=True, **rows)
-        check(rules)
-        with mock.patch("secateur.export.json.WORDED_CONDITIONS", -1):
-            check(rules)
-    except InputError:  # no rows, or rows that contradict themselves
-        assume(False)
-
-
-@given(tree=strategies.trees(), data=st.data(), budget=st.sampled_from([0.0, 0.02, 0.3]))
-@settings(max_examples=60, deadline=None)
-def test_compact_rules_of_every_tree_fit(tree: Tree, data: st.DataObject, budget: float) -> None:
-    X, y, weights = data.draw(strategies.labelled_rows(tree, weights=True))
-    known = budget or data.draw(st.booleans())
-    rows = {"X": X, "y": tree.classes[y], "sample_weight": weights} if known else {}
-    rules = secateur.simplify(tree, **rows, budget=budget)
-    check_compact(rules)
+        rules = secateur.simplify(tree, method=method, each_leaf=form == "each leaf", **rows, **budget)
+    except InputError:  # no rows, rows that contradict themselves, or a budget that was exceeded before
+        reject()
+    check(rules)
     assert secateur.Rules.from_json(rules.to_json()) == rules
 
 
-def test_hostile_names_fit() -> None:
-    for rules in (hostile_rules(), hostile_rules(numbers=False)):
-        check(rules)
-        check_compact(choose_lines(rules))
+@both_forms
+def test_hostile_names_fit(form: str) -> None:
+    for numbers in (True, False):
+        check(in_form(form, hostile_rules(numbers=numbers)))
 
 
-def test_rules_before_a_pipeline_fit() -> None:
+@both_forms
+def test_rules_before_a_pipeline_fit(form: str) -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
@@ -113,19 +108,14 @@ def test_rules_before_a_pipeline_fit() -> None:
         (FunctionTransformer(np.log, feature_names_out="one-to-one"), ["pay"]),
         (OneHotEncoder(), ["ward"]),
     )
-    rules = secateur.simplify(
-        make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y),
-        frame,
-        y,
-        method="layered",
-        each_leaf=True,
-    )
+    model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y)
+    rules = secateur.simplify(model, frame, y, method="faithful", each_leaf=form == "each leaf")
     assert json.loads(rules.to_json())["tree"]["columns"]["ranges"] != [None, None, None]
     check(rules)
-    check_compact(choose_lines(rules))
 
 
-def test_rules_with_facts_fit() -> None:
+@both_forms
+def test_rules_with_facts_fit(form: str) -> None:
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, 300)
     X = np.column_stack([np.eye(3)[codes], rng.integers(0, 9, 300), np.round(rng.uniform(0, 9, 300), 1)])
@@ -139,70 +129,86 @@ def test_rules_with_facts_fit() -> None:
         groups={"ward": ["ward_A", "ward_B", "ward_C"]},
         integers=["age"],
         facts=["0 <= age <= 9", "age > 5 => dose <= 9.5"],
-        method="layered",
-        each_leaf=True,
+        **({"budget": 0.02} if form == "list" else {"each_leaf": True, "method": "faithful"}),
     )
     assert "facts" in json.loads(rules.to_json())["tree"]
     check(rules)
-    check_compact(choose_lines(rules, budget=0.02))
+
+
+CHANGES: list[Callable[[dict[str, Any]], Any]] = [
+    lambda c: c.update(version=2),
+    lambda c: c.update(format="secateur-compact"),
+    lambda c: c.update(extra=1),
+    lambda c: c.pop("digest"),
+    lambda c: c.pop("before_budget"),
+    lambda c: c.update(digest="abc"),
+    lambda c: c.update(method="magic"),
+    lambda c: c.update(is_ranked=1),
+    lambda c: c.update(budget=1.5),
+    lambda c: c.update(tolerance=None),
+    lambda c: c.update(lines=[]),
+    lambda c: c["lines"][0].update(prediction=None),
+    lambda c: c["lines"][0].update(leaf_id=-1),
+    lambda c: c["lines"][0].update(stands_for=[1, 1]),
+    lambda c: c["lines"][0].update(stands_for=None),
+    lambda c: c["lines"][0].update(class_counts=[-1]),
+    lambda c: c["lines"][0].pop("class_counts"),
+    lambda c: c["lines"][0].pop("reasons"),
+    lambda c: c["lines"][0].pop("text"),
+    lambda c: c["lines"][0]["reasons"][0].update(kind="whim"),
+    lambda c: c["leaves"]["kinds"].append("whim"),
+    lambda c: c["leaves"]["deleted"].__setitem__(0, 2),
+    lambda c: c["leaves"]["deleted"].__setitem__(0, True),
+    lambda c: c["leaves"]["node"].__setitem__(0, -2),
+    lambda c: c["leaves"].update(before=["0.5"]),
+    lambda c: c["leaves"].update(words=[]),
+    lambda c: c["leaves"].pop("leaf_counts"),
+    lambda c: c["leaves"]["class_counts"].__setitem__(0, ["1", "2"]),
+    lambda c: c["tree"].update(dtype="float16"),
+    lambda c: c["tree"]["threshold"].__setitem__(0, "-inf"),
+    lambda c: c["tree"]["children_left"].__setitem__(0, -2),
+]
+UNWRITTEN = dict.fromkeys(("covered_by", "before", "after", "number"))
+CHANGES_OF_LEAVES: list[Callable[[dict[str, Any]], Any]] = [
+    lambda c: c.update(budget=0.1),
+    lambda c: c.update(before_budget={}),
+    lambda c: c["unwritten"].append(
+        {**dict.fromkeys(["covered_by", "before", "after", "number"]), "leaf_id": 1, "text": ""}
+    ),
+]
+CHANGES_OF_LISTS: list[Callable[[dict[str, Any]], Any]] = [
+    lambda c: c.update(budget=0),
+    lambda c: c.update(before_budget=None),
+    lambda c: c["before_budget"].update(leaf_ids=[1]),
+    lambda c: c["lines"].pop(),
+    lambda c: c["lines"].append(c["lines"][-1]),
+    lambda c: c["lines"][-1].update(prediction=None),
+    lambda c: c["lines"][-1].update(stands_for=[1]),
+    lambda c: c["lines"][-1]["reasons"].append({"link_id": 1, "deleted": True, "text": ""}),
+    lambda c: c["unwritten"][0].update(covered_by=-1),
+    lambda c: c["unwritten"][0].pop("text"),
+]
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("form", "change"),
     [
-        lambda c: c.update(version=2),
-        lambda c: c.update(format="other"),
-        lambda c: c.update(extra=1),
-        lambda c: c.pop("digest"),
-        lambda c: c.update(digest="abc"),
-        lambda c: c.update(method="magic"),
-        lambda c: c.update(is_ranked=1),
-        lambda c: c.update(rules=[]),
-        lambda c: c["rules"][0].update(reliability=1.5),
-        lambda c: c["rules"][0].update(prediction=None),
-        lambda c: c["rules"][0].pop("reasons"),
-        lambda c: c["rules"][0]["reasons"][0].update(kind="whim"),
-        lambda c: c["tree"].update(dtype="float16"),
-        lambda c: c["tree"]["threshold"].__setitem__(0, "-inf"),
-        lambda c: c["tree"]["children_left"].__setitem__(0, -2),
+        *((form, change) for form in FORMS for change in CHANGES),
+        *(("each leaf", change) for change in CHANGES_OF_LEAVES),
+        *(("list", change) for change in CHANGES_OF_LISTS),
     ],
 )
-def test_what_was_never_written_does_not_fit(change: Callable[[dict[str, Any]], Any]) -> None:
-    content = json.loads(ward_rules().to_json())
+def test_what_was_never_written_does_not_fit(form: str, change: Callable[[dict[str, Any]], Any]) -> None:
+    rules = ward_rules()
+    if form == "list":
+        X, y = load_iris(return_X_y=True)
+        rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, budget=0.05)
+        assert rules.unwritten
+    content = json.loads(rules.to_json())
     VALIDATOR.validate(content)
     change(content)
     with pytest.raises(jsonschema.ValidationError):
         VALIDATOR.validate(content)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda c: c.update(version=2),
-        lambda c: c.update(format="secateur-rules"),
-        lambda c: c.update(extra=1),
-        lambda c: c.pop("digest"),
-        lambda c: c.update(budget=1.5),
-        lambda c: c.update(otherwise=None),
-        lambda c: c.update(otherwise_counts=[-1]),
-        lambda c: c["source"].update(method="magic"),
-        lambda c: c["rules"][0].update(prediction=None),
-        lambda c: c["rules"][0].pop("decided_counts"),
-        lambda c: c["rules"][0].update(leaf_ids=[1, 1]),
-        lambda c: c["rules"][0]["reasons"][0].update(kind="whim"),
-        lambda c: c["dropped"][0].update(covered_by=-1),
-        lambda c: c["dropped"][0].pop("text"),
-    ],
-)
-def test_compact_rules_that_were_never_written_do_not_fit(change: Callable[[dict[str, Any]], Any]) -> None:
-    X, y = load_iris(return_X_y=True)
-    rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, budget=0.05)
-    content = json.loads(rules.to_json())
-    assert content["dropped"]
-    COMPACT_VALIDATOR.validate(content)
-    change(content)
-    with pytest.raises(jsonschema.ValidationError):
-        COMPACT_VALIDATOR.validate(content)
 
 
 def test_an_infinite_threshold_fits() -> None:

@@ -109,7 +109,7 @@ def test_possible_rows_get_one_answer_and_the_verifier_agrees(tree: Tree, method
     assume(rules is not None)
     assert rules is not None
     possible = [row for row in all_rows(tree) if is_possible(tree, tree.facts, row)]
-    assume(possible)  # facts that no row can keep to leave nothing to ask about
+    assume(possible)  # facts that no row can satisfy leave nothing to ask about
     X = np.array(possible, dtype=np.float64)
     answers = np.array([oracles.tree_class(tree, row) for row in possible])
     covered = rules.covers(X)
@@ -189,7 +189,7 @@ def value_of(tree: Tree, feature: int, value: Any) -> float:
 
 @given(told_trees())
 @settings(max_examples=100, deadline=None)
-def test_the_facts_that_a_rule_rests_on_suffice_and_each_is_needed(tree: Tree) -> None:
+def test_the_facts_that_a_rule_assumes_suffice_and_each_is_needed(tree: Tree) -> None:
     rules = simplified(tree)
     assume(rules is not None)
     assert rules is not None
@@ -230,7 +230,7 @@ def only(facts: Facts, wanted: list[Any]) -> Facts:
 
 
 def implies(tree: Tree, rule: Any, rows: list[Row], facts: Facts) -> bool:
-    """Whether a rule covers no row of another class that keeps to some facts."""
+    """Whether a rule covers no row of another class that satisfies some facts."""
     free = replace(tree, facts=facts)
     tried = all_rows(free) if facts != tree.facts else rows
     return not any(

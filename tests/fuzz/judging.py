@@ -265,7 +265,7 @@ class StoredRules:
 
 
 def check_lines(rules: secateur.Rules, stored: StoredRules) -> None:
-    """Compare the lines that were read with those of the file: leaves, classes, counts, edges, and what goes unwritten."""
+    """Compare the lines that were read with those of the file: leaves, classes, counts, edges, unwritten rules."""
     lines = [*stored.lines, *([stored.content["lines"][-1]] if stored.is_list else [])]
     expect(len(rules.lines) == len(lines), "another number of lines", len(rules.lines), len(lines))
     expect(rules.is_list == stored.is_list, "another form")

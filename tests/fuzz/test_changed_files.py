@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 from fuzz.campaign import GOOD, Worker
 from fuzz.good_files import MAKERS, good_files
-from fuzz.judging import AGREED, REFUSED, BadRefusal, WrongAnswer, check_sentence, judge
+from fuzz.judging import AGREED, BadRefusal, WrongAnswer, check_sentence, judge
 
-from secateur import Rules
-from secateur.errors import FormatError
 from secateur.verify.verification import Verification
 
 KEPT = sorted(path for path in (Path(__file__).parent / "corpus").iterdir() if path.suffix != ".md")
+DRAFTS = [path for path in KEPT if path.name.startswith("rules-draft-")]
 FIRST = 1_000_000  # the numbers below are for campaigns
 COUNTS = {
     **{"tree": 400, "rules": 230, "packed": 100, "iai": 200, "pmml": 150, "onnx": 80, "skops": 60},
@@ -43,6 +42,23 @@ def worker() -> Iterator[Worker]:
 def test_a_file_that_once_failed_is_refused_or_read_rightly(path: Path, worker: Worker) -> None:
     outcome, words = worker.judge_file(path.name.partition("-")[0], path)
     assert outcome in GOOD, words
+
+
+@pytest.mark.parametrize("path", DRAFTS, ids=[path.stem for path in DRAFTS])
+def test_files_of_drafts_are_rejected_with_a_sentence(path: Path) -> None:
+    assert judge("rules", path.read_bytes(), 0) == REFUSED
+    with pytest.raises(FormatError, match=r"an early draft of secateur, whose format is no longer read|holds Infinity"):
+        Rules.from_json(path.read_text())
+    with pytest.raises(SecateurError) as caught:
+        load_rules(path)
+    check_sentence(str(caught.value))
+
+
+def test_all_drafts_are_tried() -> None:
+    told = [json.loads(path.read_text()) for path in DRAFTS]
+    assert {(one["format"], one["version"]) for one in told} == {
+        *(("secateur-rules", 1), ("secateur-rules", 2), ("secateur-compact", 1), ("secateur-compact", 2))
+    }
 
 
 @pytest.mark.long
@@ -97,7 +113,7 @@ def _is_list(content: dict[str, Any]) -> bool:
 def test_a_promise_that_does_not_hold_is_noticed_although_verify_says_that_it_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The judge needs no help of `verify`: a condition is gone that the tree needs, and everything says that all is well."""
+    """The judge needs no help of `verify`: a condition that the tree needs is gone, and all is said to be well."""
     yes = Verification(True, (), (), ())
     monkeypatch.setattr("secateur.Rules.verify", lambda rules: yes)
     noticed = 0

@@ -135,7 +135,7 @@ def sign_what_is_ordered(tree: Tree, signs: Sequence[int]) -> list[int]:
 def test_the_verdict_is_that_of_comparing_every_two_rows(drawn: tuple[Tree, list[int], list[Row]]) -> None:
     tree, signs, possible = drawn
     found = decide(tree, signs)
-    event(f"holds: {found.holds}, rests on facts: {found.rests_on_facts}")
+    event(f"holds: {found.holds}, assumes facts: {found.rests_on_facts}")
     assert found.holds == is_monotone_by_trying(tree, signs, tree.facts, possible)
     every = all_rows(replace(tree, facts=NO_FACTS))
     for_all = is_monotone_by_trying(tree, signs, Facts(orders=tree.facts.orders), every)

@@ -10,21 +10,20 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import delete_layered, delete_mismatch, fill_counts
-from secateur.rules.rule_set import RuleSet
+from oracles import delete_mismatch, fill_counts
 
 import secateur
 from secateur.counting import violations
 
-METHODS = {"mismatch": delete_mismatch, "layered": delete_layered}
+METHODS = {"mismatch": delete_mismatch}
 
 
-def assert_same(one: RuleSet, other: RuleSet) -> None:
+def assert_same(one: secateur.Rules, other: secateur.Rules) -> None:
     assert one == other
     for name, array in vars(one.deletions).items():
         np.testing.assert_array_equal(array, getattr(other.deletions, name), err_msg=name)
-    np.testing.assert_array_equal(one.class_counts, other.class_counts)
-    np.testing.assert_array_equal(one.source_class_counts, other.source_class_counts)
+    np.testing.assert_array_equal(one.covered_counts, other.covered_counts)
+    np.testing.assert_array_equal(one.leaf_counts, other.leaf_counts)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -39,10 +38,10 @@ def test_compiled_counts_give_what_others_give(method: str, problem: Any, tolera
     """With categories, missing values, several classes, and leaves that no row reaches."""
     tree, (X, y, *_) = problem
     labels = tree.classes[y]
-    wanted = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance)
+    wanted = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance, each_leaf=True)
     for most in (0, 30, 1 << 20):  # by pairs, in groups, by patterns
         with mock.patch.multiple(violations, PLAIN_PAIRS=-1, MOST_NUMBERS=most):
-            assert_same(secateur.simplify(tree, X, labels, method=method, tolerance=tolerance), wanted)
+            assert_same(secateur.simplify(tree, X, labels, method=method, tolerance=tolerance, each_leaf=True), wanted)
     filled = fill_counts(tree, X, y, None)
     slow = METHODS[method](filled, X, y, np.ones(len(y)), tolerance)
     assert {rule.leaf_id: sorted(rule.deleted_ids) for rule in wanted} == {leaf: sorted(d) for leaf, d in slow.items()}

@@ -1,4 +1,4 @@
-"""Differences of rule sets, compared with what the rules cover on a grid that has a row in every cell of both trees."""
+"""Differences of rules, compared with what the rules cover on a grid that has a row in every cell of both trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values and labels that engines read otherwise than memory does: they get the same answer, or a sentence."""
+"""Values and labels that engines read differently from memory: they get the same answer, or a sentence."""
 
 from __future__ import annotations
 

@@ -328,7 +328,7 @@ def iris() -> tuple[NDArray[Any], NDArray[Any], RandomForestClassifier]:
     return X, y, RandomForestClassifier(6, random_state=0).fit(X, y)
 
 
-def test_rules_read_as_a_sequence_of_rule_sets(iris: Any) -> None:
+def test_they_read_as_a_sequence_of_the_rules_of_each_tree(iris: Any) -> None:
     X, y, forest = iris
     rules = simplify(forest, X, y, method="exact")
     assert len(rules) == 6

@@ -47,20 +47,21 @@ def test_probabilities_without_rows_are_those_of_the_tree(
     assert found.mean_abs_delta_p == 0
 
 
-def test_a_row_that_breaks_a_fact_gets_one_answer() -> None:
+@pytest.mark.parametrize("each_leaf", [False, True])
+def test_a_row_that_violates_a_fact_gets_one_answer(each_leaf: bool) -> None:
     builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["a"])
     root = builder.split("a", 0)
     builder.leaf([8, 2], parent=root, side="left")
     builder.leaf([1, 9], parent=root, side="right")
     X = np.array([[2.0], [3.0], [4.0]])
-    rules = secateur.simplify(builder.build(), X, ["yes", "yes", "no"], facts=["a > 1"])
+    rules = secateur.simplify(builder.build(), X, ["yes", "yes", "no"], facts=["a > 1"], each_leaf=each_leaf)
     row = np.array([[-1.0]])
     label = rules.lines[rules.apply(row)[0]].prediction
     assert rules.predict(row).tolist() == [label] == [rules.explain(row[0]).prediction]
     assert rules.predict_proba(row).argmax() == ["no", "yes"].index(label)
     namespace: dict[str, object] = {}
     exec(rules.to_python(), namespace)
-    assert namespace["predict"](-1.0)[0] == label  # type: ignore[operator]
+    assert namespace["predict"]({"a": -1.0})[0] == label  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("method", ["budgeted", "mismatch", "faithful"])
@@ -204,3 +205,57 @@ def test_a_rule_moves_up_only_if_fewer_lines_then_mislead() -> None:
     counts[1, 0] = [[4, 1], [1, 5], [5, 0]]  # then rule 0 would mislead
     assert lift_rare(np.array([0, 1]), classes, count).tolist() == [0, 1]
     assert lift_rare(np.array([0, 1]), np.array([0, 1]), count).tolist() == [0, 1]  # never past another class
+
+
+@pytest.mark.parametrize("budget", [0.0, 0.05])
+def test_what_lines_were_chosen_from_is_kept(
+    budget: float, problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray]
+) -> None:
+    model, X, y = problem
+    every = secateur.simplify(model, X, y, each_leaf=True)
+    rules = secateur.simplify(model, X, y, budget=budget)
+    assert (every.is_list, every.each_leaf, every.before_choice) == (False, every, every)
+    assert every.unwritten == []
+    assert rules.is_list
+    assert rules.before_choice == every
+    assert (rules.each_leaf == every) == (not budget)
+    for rule in rules:
+        assert rules.each_leaf[rule.place].kept_ids == rule.kept_ids
+        assert set(rule.kept_ids) <= set(every[rule.place].kept_ids)
+        assert (rule.covered_support, rule.covered_reliability) == (
+            rules.covered_support[rule.place],
+            rules.covered_reliability[rule.place],
+        )
+        assert rule.source_support == every.leaf_support[rule.place]
+    assert rules.n_conditions == sum(len(rule.kept_ids) for rule in rules)
+    assert every.n_conditions == every.lengths.sum() <= every.tree_conditions == rules.tree_conditions
+
+
+def test_lines_are_rules_and_otherwise(problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray]) -> None:
+    model, X, y = problem
+    rules, every = secateur.simplify(model, X, y), secateur.simplify(model, X, y, each_leaf=True)
+    (section,) = rules.sections
+    last = rules.lines[-1]
+    assert section.heading == ()
+    assert [rule.index for rule in section.rules] == [rule.index for rule in rules] == list(range(len(rules)))
+    assert section.otherwise is not None
+    assert section.otherwise.text == last.text == f"otherwise => {last.class_name}"
+    assert section.support == len(X) == sum(line.support or 0 for line in rules.lines)
+    assert (last.is_otherwise, last.conditions, last.leaf_id, last.place, last.reasons) == (True, (), None, -1, {})
+    assert (last.prediction, last.class_id) == (rules.tree.classes[rules.default], rules.default)
+    assert every.sections[0].otherwise is None
+    assert [line.index for line in every.lines] == [rule.index for rule in every]
+    assert every.class_ids.tolist() == every.paths.leaf_class.tolist()
+
+
+def test_rules_with_another_field_keep_what_depends_on_the_tree_alone(
+    problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray],
+) -> None:
+    model, X, y = problem
+    rules = secateur.simplify(model, X, y, budget=0.05)
+    assert rules.before_choice.budget == 0  # which looks at the paths
+    other = rules.without_rows()
+    assert other.training is None
+    assert other.paths is rules.paths
+    assert other == rules
+    assert other.each_leaf.paths is rules.paths

@@ -613,7 +613,7 @@ def test_a_tree_deeper_than_the_stack_is_annotated(deep_chain: Tree) -> None:
     assert paths.leaf_ids.tolist() == [*range(1, deep_chain.n_nodes, 2), deep_chain.n_nodes - 1]
 
 
-def test_rule_sets_of_one_tree_share_its_paths_which_cannot_be_changed() -> None:
+def test_rules_of_one_tree_share_its_paths_which_cannot_be_changed() -> None:
     tree, (X, y) = iris_tree()
     one, other = (secateur.simplify(tree, X, y, method=method) for method in ("faithful", "mismatch"))
     strict = secateur.simplify(tree, X, y, method="mismatch", rf_tol=0.2)

@@ -453,7 +453,7 @@ def test_rules_are_recounted_as_row_by_row(data: st.DataObject) -> None:
 def dishonest(tree: Tree, X: Any, y: Any, rule: secateur.Rule, tolerance: float) -> str | None:
     """What is wrong with a rule that lost conditions to a budget, row by row."""
     own = int(tree.leaf_class[rule.leaf_id])
-    name = f"The rule of leaf {rule.leaf_id} lost a condition at the price of conflict, but"
+    name = f"The rule of leaf {rule.leaf_id} lost a condition to the budget, but"
     base = oracles.support_and_reliability(tree, X, y, None, oracles.path(tree, rule.leaf_id), own)[1]
     shares = [oracles.support_and_reliability(tree, X, y, None, rule.kept_ids, c)[1] for c in range(tree.n_classes)]
     if base is None:
