@@ -62,10 +62,10 @@ def test_a_wrong_answer_and_a_refusal_that_is_no_sentence_are_noticed(monkeypatc
         with pytest.raises(BadRefusal):
             check_sentence(words)
     monkeypatch.setattr("secateur.RuleSet.apply", lambda rules, rows: rules.covers(rows).argmin(axis=1))
-    faithful = next(data for data in good_files("rules") if b'"method": "faithful"' in data)
+    mismatch = next(data for data in good_files("rules") if b'"method": "mismatch"' in data)
     with pytest.raises(WrongAnswer, match="another rule decides"):
-        judge("rules", faithful, 0)
+        judge("rules", mismatch, 0)
     monkeypatch.undo()
     monkeypatch.setattr("secateur.RuleSet.covers", lambda rules, rows: ~(rows[:, [0]] > [0] * len(rules)))
     with pytest.raises(WrongAnswer, match="cover other rows"):
-        judge("rules", faithful, 0)
+        judge("rules", mismatch, 0)
