@@ -30,9 +30,18 @@ COUNTS = ("class_counts", "leaf_counts", "a line")
 
 
 def test_rules_and_trees_of_the_corpus_are_refused_when_they_are_read() -> None:
-    for name, read in (("rules-206-rp", Rules), ("rules-578-r", Rules), ("tree-476-tp", Tree)):
-        with pytest.raises(FormatError, match=r"Infinity|class count|expected a range|early draft"):
+    named = {"rules-infinite-tolerance": Rules, "rules-count-beyond-floats": Rules, "tree-476-tp": Tree}
+    for name, read in named.items():
+        with pytest.raises(FormatError, match=r"Infinity|class count|expected a range"):
             read.from_json((CORPUS / f"{name}.json").read_text(encoding="utf-8"))  # type: ignore[attr-defined]
+
+
+def test_drafts_of_the_corpus_are_refused_as_drafts() -> None:
+    drafts = sorted(CORPUS.glob("rules-draft-*.json"))
+    assert len(drafts) > 3
+    for draft in drafts:
+        with pytest.raises(FormatError, match=r"Infinity|written by an early draft of secateur"):
+            Rules.from_json(draft.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(

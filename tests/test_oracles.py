@@ -618,7 +618,7 @@ def test_a_fraction_as_smoothing_rounds_the_mixed_shares_only():
     assert [row.mixed for row in found] == [oracles.to_52_bits(2 / 9)] * 3 + [oracles.to_52_bits(1 / 9)] * 3
 
 
-# --- rules, by hand ----------------------------------------------------------------------------------------------------
+# --- rules, by hand ---------------------------------------------------------------------------------------------------
 
 
 def test_ranking_and_metrics_by_hand():

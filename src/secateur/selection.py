@@ -7,7 +7,7 @@ from typing import Any
 
 from secateur.errors import ParameterError
 from secateur.export.notebook_tables import write_notebook_table
-from secateur.frames import make_frame
+from secateur.rules.array_sequence import Framed
 
 __all__ = ["Selection", "SelectionPoint"]
 
@@ -49,7 +49,7 @@ class SelectionPoint:
 
 
 @dataclass(frozen=True)
-class Selection:
+class Selection(Framed):
     """The picked value, and the curve that it was picked from.
 
     Attributes
@@ -78,20 +78,9 @@ class Selection:
     min_accuracy_change: float
     curve: tuple[SelectionPoint, ...] = field(repr=False)
 
-    def to_frame(self, library: str | None = None) -> Any:
-        """Put the curve into a data frame, one row for each value.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, default=None
-            By default the one that is already imported, else the one that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame or polars.DataFrame
-        """
-        names = SelectionPoint.__dataclass_fields__
-        return make_frame({name: [getattr(point, name) for point in self.curve] for name in names}, library)
+    def _list_columns(self) -> dict[str, list[float]]:
+        """List the curve, a row for each value."""
+        return {name: [getattr(point, name) for point in self.curve] for name in SelectionPoint.__dataclass_fields__}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the curve: conditions removed against conflict or difference, the picked value marked.

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-import secateur
 from secateur.datasets import DATASETS, PUBLISHED, load
 from secateur.datasets.dataset import encode
+from secateur.errors import InputError, ParameterError
 from secateur.lab import published
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ def test_a_column_is_numeric_only_if_every_cell_is_a_number() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(secateur.errors.ParameterError, match="no data set 'iris'; the data sets are weather, human-id, adult"):
+    with pytest.raises(ParameterError, match="no data set 'iris'; the data sets are weather, human-id, adult"):
         load("iris")
 
 
 def test_a_damaged_file_is_refused(data_dir: str, tmp_path: Path) -> None:
     text = (Path(data_dir) / "german.data").read_text()
     (tmp_path / "german.data").write_text(text.replace("A11", "A12", 1))
-    with pytest.raises(secateur.errors.InputError, match=r"not the published file of german: its sha256 starts with"):
+    with pytest.raises(InputError, match=r"not the published file of german: its sha256 starts with"):
         load("german", tmp_path)
 
 
@@ -70,12 +70,12 @@ def test_a_file_of_the_wrong_shape_is_refused(data_dir: str, tmp_path: Path) -> 
     path = tmp_path / "german.data"
     lines = (Path(data_dir) / "german.data").read_text().splitlines()
     path.write_text("\n".join(lines[:900]))
-    with pytest.raises(secateur.errors.InputError, match=r"gives 900 rows, .* but german has 1000, 61 and 300"):
+    with pytest.raises(InputError, match=r"gives 900 rows, .* but german has 1000, 61 and 300"):
         published.read_published("german", path)
 
 
 def test_a_directory_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    with pytest.raises(secateur.errors.InputError, match=r"data directory .*nowhere does not exist"):
+    with pytest.raises(InputError, match=r"data directory .*nowhere does not exist"):
         load("german", tmp_path / "nowhere")
 
 
@@ -127,17 +127,17 @@ def test_a_download_with_the_wrong_hash_is_refused_and_not_kept(cache: Path, ser
     address, root = server
     (root / "german.data").write_text("something else")
     source = replace(published.PUBLISHED["german"], url=f"{address}/german.data")
-    with pytest.raises(secateur.errors.InputError, match=r"wrong sha256.*Get german.data from UCI .* put it into"):
+    with pytest.raises(InputError, match=r"wrong sha256.*Get german.data from UCI .* put it into"):
         published.find_file("german", source, None)
     assert not (cache / "german.data").exists()
 
 
 def test_without_a_network_the_sentence_says_where_to_put_the_file(cache: Path) -> None:
     source = replace(published.PUBLISHED["german"], url="http://127.0.0.1:9/german.data")
-    with pytest.raises(secateur.errors.InputError, match=r"could not be downloaded .*put it into .*cache, or into a dir"):
+    with pytest.raises(InputError, match=r"could not be downloaded .*put it into .*cache, or into a dir"):
         published.find_file("german", source, None)
 
 
 def test_a_file_that_needs_a_login_is_asked_for(cache: Path) -> None:
-    with pytest.raises(secateur.errors.InputError, match=r"without a login\. Get backache\.csv from Kaggle"):
+    with pytest.raises(InputError, match=r"without a login\. Get backache\.csv from Kaggle"):
         load("backache")

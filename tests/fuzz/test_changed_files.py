@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 from fuzz.campaign import GOOD, Worker
 from fuzz.good_files import MAKERS, good_files
-from fuzz.judging import AGREED, BadRefusal, WrongAnswer, check_sentence, judge
+from fuzz.judging import AGREED, REFUSED, BadRefusal, WrongAnswer, check_sentence, judge
 
+from secateur import Rules, SecateurError
+from secateur.cli.model_files import load_rules
+from secateur.errors import FormatError
 from secateur.verify.verification import Verification
 
 KEPT = sorted(path for path in (Path(__file__).parent / "corpus").iterdir() if path.suffix != ".md")

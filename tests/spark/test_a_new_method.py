@@ -23,7 +23,7 @@ from rows import doors
 from secateur.spark import open_session
 
 def careless(rows, y, **settings):
-    return secateur.simplify(doors.TREE, rows, y, method="C-1", **settings)
+    return secateur.simplify(doors.TREE, rows, y, method="C-1", each_leaf=True, **settings)
 
 warnings.simplefilter("ignore")
 doors.FRAME.to_parquet("t.parquet")
@@ -33,7 +33,7 @@ made = [careless(rows, "outcome", floor=0.8) for rows in (doors.FRAME, "t.parque
 page = json.loads(made[0].report().to_json())
 try:
     secateur.simplify(doors.TREE, method="exact", floor=0.5)
-except secateur.ParameterError as error:
+except secateur.SecateurError as error:
     refusal = str(error)
 print(json.dumps({
     "equal": [one.to_json() == made[0].to_json() for one in made],

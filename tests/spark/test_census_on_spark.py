@@ -20,13 +20,11 @@ def test_spark_gives_the_rules_of_the_matrix(data_dir: str, tmp_path: Path, spar
     df = spark.read.parquet(str(tmp_path))
     for method in (*SERVED, "mismatch-certified"):
         expected, told = expect(frame, model, method)
-        assert (
-            secateur.simplify(model, df, y="label", method=method, each_leaf=True, **told).to_json()
-            == expected.to_json()
-        ), method
+        found = secateur.simplify(model, df, y="label", method=method, each_leaf=True, **told)
+        assert found.to_json() == expected.to_json(), method
     with pytest.raises(InputError, match=f"the {len(frame):,} rows of the DataFrame stay on Spark"):
         secateur.simplify(model, df, y="label", method="budgeted", each_leaf=True)
-    rules = secateur.simplify(model, df, y="label", tolerance=0.2, method="layered", each_leaf=True)
+    rules = secateur.simplify(model, df, y="label", tolerance=0.2, method="faithful", each_leaf=True)
     rows = frame.drop(columns="label")
     assert rules.audit(df, "label") == rules.audit(rows, frame["label"])
     counted = {row["prediction"]: row["count"] for row in rules.predict(df).groupBy("prediction").count().collect()}
@@ -40,14 +38,13 @@ def test_what_would_bring_rows_to_the_driver_is_refused(tmp_path: Path, spark: A
     root = tree.split("a", 9.5)
     tree.leaf([5, 5], parent=root, side="left")
     tree.leaf([4, 6], parent=root, side="right")
-    rules = secateur.simplify(tree.build(), df, y="y", method="layered", each_leaf=True)
-    assert rules.training is None
-    assert rules.support.tolist() == [10.0, 10.0]
-    for call in (
-        lambda: rules.apply(df),
-        lambda: rules.verify(df, "y"),
-        lambda: rules.write_predictions(df, tmp_path / "out.parquet"),
-    ):
+    for each_leaf in (True, False):
+        rules = secateur.simplify(tree.build(), df, y="y", method="faithful", each_leaf=each_leaf)
+        assert rules.training is None
+        assert rules.support.tolist() == [10.0, 10.0]
+        for call in (rules.apply, rules.covers, rules.explain, lambda rows, of=rules: of.verify(rows, "y")):
+            with pytest.raises(InputError, match="stay on Spark"):
+                call(df)
         with pytest.raises(InputError, match="stay on Spark"):
-            call()
+            rules.write_predictions(df, tmp_path / "out.parquet")
     assert not list(tmp_path.iterdir())

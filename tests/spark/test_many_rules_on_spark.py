@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from export.forms import both_forms
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -14,13 +15,16 @@ from secateur.spark import auditing
 from secateur.spark.session import has_secateur
 
 
-def test_many_rules_are_audited_alike_by_tasks_and_by_sql(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@both_forms
+def test_many_rules_are_audited_alike_by_tasks_and_by_sql(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(3000, 4)), columns=list("abcd"))
     y = (X["a"] + X["b"] * X["c"] + rng.normal(size=len(X)) > 0).astype(int)
     model = DecisionTreeClassifier(max_leaf_nodes=auditing.MOST_IN_SQL + 20, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y, method="layered", each_leaf=True)
-    assert len(rules) > auditing.MOST_IN_SQL
+    rules = secateur.simplify(model, X, y, method="faithful", each_leaf=form == "each leaf")
+    monkeypatch.setattr(auditing, "MOST_IN_SQL", len(rules) - 1)
     assert has_secateur(spark)
     df = spark.createDataFrame(X.assign(y=y)).repartition(3)
     in_tasks = []

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import probing_rows
 import pytest
+from export.forms import both_forms, probe_in_form
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
@@ -17,8 +18,10 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import Evidence, InputError, ParameterError, TreeBuilder, simplify
+from secateur import TreeBuilder, simplify
 from secateur import collect_evidence as collect_in_memory
+from secateur.counting.counted_evidence import Evidence
+from secateur.errors import InputError, ParameterError
 
 pa = pytest.importorskip("pyarrow", reason="rows go to Spark by pyarrow: pip install 'secateur[spark]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Spark warns of the version of pandas
@@ -79,10 +82,14 @@ def test_evidence_is_that_of_all_rows_at_once(
     found = collect_evidence(model, df, "outcome", method=method)
     assert_same(found, collect_in_memory(model, features, frame["outcome"], method=method))
     assert len(found.tree.facts.integers) == 2
-    for name in (method,) if method else ("layered", "quinlan", "sibling"):
-        assert simplify(model, evidence=found, method=name, each_leaf=True) == simplify(
-            model, features, frame["outcome"], method=name, each_leaf=True
-        )
+    for name in (method,) if method else ("mismatch", "quinlan", "sibling"):
+        for each_leaf in (True, False):
+            made = simplify(model, evidence=found, method=name, each_leaf=each_leaf)
+            expected = simplify(model, features, frame["outcome"], method=name, each_leaf=each_leaf)
+            if each_leaf:
+                assert made == expected
+            else:  # evidence counts no rows line by line
+                assert {rule.text for rule in made} == {rule.text for rule in expected}
 
 
 def test_weights_and_facts(df: Any, model: Any, frame: pd.DataFrame, features: pd.DataFrame) -> None:
@@ -155,14 +162,16 @@ def test_only_sums_reach_the_driver_and_a_task_that_fails_once_changes_nothing(
     assert "never" not in plan.split("MapInArrow")[0]
 
 
+@both_forms
 def test_predictions_and_audits_are_those_in_memory(
-    df: Any, model: Any, frame: pd.DataFrame, features: pd.DataFrame
+    df: Any, model: Any, frame: pd.DataFrame, features: pd.DataFrame, form: str
 ) -> None:
     from pyspark.sql import functions as F
 
     from secateur.spark import audit, predict
 
-    rules = simplify(model, features, frame["outcome"], method="mismatch", tolerance=0.3, each_leaf=True)
+    told: dict[str, Any] = {"tolerance": 0.3, "method": "mismatch", "each_leaf": form == "each leaf"}
+    rules = simplify(model, features, frame["outcome"], **told)
     said = predict(rules, df, "said")
     assert said.columns == [*df.columns, "said"]
     rows = said.toArrow().to_pandas()
@@ -178,23 +187,28 @@ def test_predictions_and_audits_are_those_in_memory(
     assert df.sparkSession.conf.get("spark.sql.codegen.wholeStage") == "true"  # as it was before
     # Fractions are added up in the order of the partitions: the same whenever these are.
     short = DecisionTreeClassifier(max_depth=2).fit(features, frame["outcome"])
-    rules = simplify(short, features, frame["outcome"], method="mismatch", tolerance=0.5, each_leaf=True)
+    rules = simplify(short, features, frame["outcome"], **{**told, "tolerance": 0.5})
     shares = [audit(rules, df, "outcome", sample_weight="share") for _ in range(2)]
     assert shares[0] == shares[1]
     expected = rules.audit(features, frame["outcome"], sample_weight=frame["share"])
     assert shares[0].macro_dev == pytest.approx(expected.macro_dev, rel=1e-9)
 
 
+@both_forms
 @pytest.mark.parametrize("make", [probing_rows.fitted_probe, probing_rows.closed_probe])
-def test_predictions_at_every_limit_and_of_what_is_refused(spark: Any, make: Any) -> None:
+def test_predictions_at_every_limit_and_of_what_is_refused(spark: Any, make: Any, form: str) -> None:
     from secateur.spark import predict
 
-    probe = make()
+    probe = probe_in_form(form, make())
     types = {name: pa.string() if probe.is_text(name) else pa.float64() for name in probe.names}
     rows = [*probe.rows, dict.fromkeys(probe.names)]
     table = pa.table({name: pa.array([row[name] for row in rows], type=types[name]) for name in probe.names})
     said = predict(probe.rules, spark.createDataFrame(table)).select("prediction").toArrow()["prediction"].to_pylist()
     assert said == [answer[0] for answer in probe.answers] + [None]
+    spark.createDataFrame(table).createOrReplaceTempView("probed")
+    found = spark.sql(probe.rules.to_sql("spark", table="probed")).select("rule", "prediction").toArrow().to_pydict()
+    assert found["prediction"] == said
+    assert found["rule"] == [answer[1] for answer in probe.answers] + [None]
 
 
 def test_models_of_spark_and_their_vectors(spark: Any, df: Any, frame: pd.DataFrame, features: pd.DataFrame) -> None:
@@ -221,7 +235,7 @@ def test_models_of_spark_and_their_vectors(spark: Any, df: Any, frame: pd.DataFr
     found = collect_evidence(tree, made.select("features", "y"), "y")
     matrix, codes = rows.to_numpy(dtype=float), frame["outcome"].map(classes.index).to_numpy()
     assert_same(found, collect_in_memory(tree, matrix, codes))
-    rules = simplify(tree, evidence=found, method="layered", each_leaf=True)
+    rules = simplify(tree, evidence=found, method="faithful", each_leaf=True)
     assert audit(rules, made.select("features", "y"), "y") == rules.audit(matrix, codes)
     said = predict(rules, made.select("features"), "said").toArrow()["said"].to_pylist()
     order = made.select(*names).toArrow().to_pandas().to_numpy(dtype=float)
@@ -252,7 +266,7 @@ def test_a_pipeline_of_scikit_learn_whose_columns_are_made_in_the_tasks(df: Any,
     named = df.withColumnRenamed("outcome", "word")
     found = collect_evidence(tree, named, "smoker")
     assert_same(found, collect_in_memory(tree, X, target))
-    rules = simplify(tree, evidence=found, method="layered", each_leaf=True)
+    rules = simplify(tree, evidence=found, method="faithful", each_leaf=True)
     assert audit(rules, named, "smoker") == rules.audit(X, target)
 
 

@@ -17,7 +17,7 @@ from secateur.results.line_words import (
     title_rows,
 )
 from secateur.words.conditions import read_link
-from secateur.words.plain_words import ROUNDED, rounds_a_number
+from secateur.words.plain_words import ROUNDED, bracket_asked, rounds_a_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,11 +46,13 @@ class ListedLine:
     class_id: int
     class_name: str
     asked: str
+    conditions: tuple[str, ...]  # what is asked, part by part
     rows: str  # with the share of its class, and with what a reader should mind
     part: float  # of all rows, for a bar
     exact: str  # the line with exact numbers
     is_otherwise: bool
     stands_for: str  # leaf or leaves
+    deleted: tuple[str, ...] = ()  # with one rule for each leaf, what is no longer asked
     reasons: tuple[ListedReason, ...] = ()
     aside: str = ""
 
@@ -110,11 +112,13 @@ def _list_line(line: Rule, total: float, read: Callable[[int], str], *, reasons:
         class_id=line.class_id,
         class_name=line.class_name,
         asked=line.asked,
+        conditions=tuple(bracket_asked(line.asks)),
         rows=describe_rows(line),
         part=min((line.support or 0.0) / total, 1.0),
         exact=line.text,
         is_otherwise=line.is_otherwise,
         stands_for=f"leaf {leaves[0]}" if len(leaves) == 1 else f"{len(leaves)} leaves",
+        deleted=() if line._rules.is_list else tuple(map(read, line.deleted_ids)),
         reasons=tuple(
             ListedReason(reason.deleted, read(link), reason.text)
             for link, reason in (line.reasons.items() if reasons else ())

@@ -40,6 +40,8 @@ def rules_to_table(
 def _write_asked(line: ListedLine) -> Text:
     """Write what a line asks, and a line for each condition with its reason: struck through if it was deleted."""
     body = Text(line.asked, style="bold" if line.reasons else "italic" if line.is_otherwise else "")
+    for condition in line.deleted if not line.reasons else ():
+        body.append("\n✂ ", style="red").append(condition, style="strike dim")
     for one in line.reasons:
         body.append("\n✂ " if one.deleted else "\n• ", style="red" if one.deleted else "green")
         body.append(one.condition, style="strike dim not bold" if one.deleted else "not bold")

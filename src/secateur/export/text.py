@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["lay_out", "rules_to_text"]
 
+KEPT = "\N{NO-BREAK SPACE}"  # at which no line is wrapped
 WIDEST = 100  # numbers stand in a column unless a line is longer than this
 
 
@@ -47,7 +48,7 @@ def _write_lines(listed: Sequence[ListedLine], width: int | None) -> Iterator[st
     for line, head, one in zip(listed, heads, asked, strict=True):
         if is_narrow:
             indent = " " * len(head)
-            yield from wrap(f"{head}{one}", width or WIDEST, subsequent_indent=indent)
+            yield from _fold_conditions(head, line, one, width or WIDEST)
             yield from wrap(line.rows, width or WIDEST, initial_indent=indent, subsequent_indent=indent)
         else:
             yield f"{f'{head}{one}':<{column}}   {line.rows}"
@@ -56,6 +57,15 @@ def _write_lines(listed: Sequence[ListedLine], width: int | None) -> Iterator[st
             yield from _fold([told], width, "     ")
         if line.aside:
             yield from _fold([f"= {line.aside}"], width, "     ")
+
+
+def _fold_conditions(head: str, line: ListedLine, asked: str, width: int) -> list[str]:
+    """Wrap what a line asks between its conditions; within one only where it is longer than a line."""
+    room = width - len(head) - len(" and")
+    parts = [one.replace(" ", KEPT) if len(one) < room else one for one in line.conditions]
+    whole = f"if {' and '.join(parts)}" if asked.startswith("if ") and parts else asked
+    folded = wrap(f"{head.replace(' ', KEPT)}{whole}", width, subsequent_indent=KEPT * len(head))
+    return [part.replace(KEPT, " ") for part in folded]
 
 
 def _fold(sentences: Sequence[str], width: int | None, indent: str = "") -> list[str]:

@@ -18,11 +18,10 @@ from secateur.counting.deletion_effects import count_without_one, count_without_
 from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.violations import find_reliability
 from secateur.errors import InputError, ParameterError, shorten
-from secateur.frames import make_frame
 from secateur.kernels.run_walks import run_witnesses
 from secateur.methods.monotonicity import decide_monotonicity
 from secateur.results.deletion_effects import PairEffects, SetEffect, name_effect, name_set_effect
-from secateur.rules.array_sequence import ArrayTable
+from secateur.rules.array_sequence import ArrayTable, Framed
 from secateur.tree.shares import none_if_nan
 from secateur.words.conditions import read_link
 
@@ -426,29 +425,17 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         return diagnosis_to_html(self)
 
 
-class ForestDiagnosis(tuple[Diagnosis, ...]):
+class ForestDiagnosis(Framed, tuple[Diagnosis, ...]):
     """The diagnoses of a forest's trees, a tuple in the forest's order."""
 
-    __slots__ = ()
-
-    def to_frame(self, library: str | None = None) -> Any:
-        """Put the diagnoses into a data frame, one row per condition, the number of its tree (from 0) first.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, default=None
-            By default the one that is already imported, else the one that is installed.
-
-        Returns
-        -------
-        pandas.DataFrame or polars.DataFrame
-        """
+    def _list_columns(self) -> dict[str, list[Any]]:
+        """List the conditions of all trees, the number of the tree (from 0) first."""
         columns: dict[str, list[Any]] = {"tree": []} | {one.name: [] for one in fields(DiagnosisRow)}
         for number, one in enumerate(self):
             columns["tree"] += [number] * len(one)
             for name, values in one._list_columns().items():
                 columns[name] += values
-        return make_frame(columns, library)
+        return columns
 
     def __repr__(self) -> str:
         return f"<ForestDiagnosis of {len(self)} trees with {sum(map(len, self)):,} conditions>"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar, overload
 
 from secateur.frames import make_frame
 
-__all__ = ["ArraySequence", "ArrayTable"]
+__all__ = ["ArraySequence", "ArrayTable", "Framed"]
 
 Element = TypeVar("Element")
 
@@ -41,8 +41,8 @@ class ArraySequence(Sequence[Element]):
         return map(self._make, range(len(self)))
 
 
-class ArrayTable(ArraySequence[Element]):
-    """Such a sequence whose elements are the rows of a table."""
+class Framed:
+    """What a data frame can show."""
 
     @abstractmethod
     def _list_columns(self) -> Mapping[str, Sequence[Any]]:
@@ -61,3 +61,7 @@ class ArrayTable(ArraySequence[Element]):
         pandas.DataFrame or polars.DataFrame
         """
         return make_frame(self._list_columns(), library)
+
+
+class ArrayTable(Framed, ArraySequence[Element]):
+    """Such a sequence whose elements are the rows of a table."""

@@ -264,8 +264,9 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
                 f"those of {self.method!r}, which promises: {self.each_leaf.guarantee}"
             )
         earlier = "exact" if METHODS[self.method].is_exact else "earlier"
+        by_weight = " (by weight)" if self.is_weighted else ""
         return (
-            f"At most {100 * self.budget:.6g} % of the training rows (by weight) are answered differently from the "
+            f"At most {100 * self.budget:.6g} % of the training rows{by_weight} are answered differently from the "
             "tree; on other rows that is an estimate, not a bound. No condition that was deleted for it left a rule "
             f"with a training reliability more than {self.tolerance:g} below its leaf's, or with another class more "
             f"common among its rows; {earlier} deletions may move reliability further."

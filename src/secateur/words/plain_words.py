@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
 
-__all__ = ["ROUNDED", "PlainVoice", "find_voice", "join_asked", "read_asked", "rounds_a_number"]
+__all__ = ["ROUNDED", "PlainVoice", "bracket_asked", "find_voice", "join_asked", "read_asked", "rounds_a_number"]
 
 UNKNOWN = (math.nan, math.nan)
 ROUNDED = "Numbers are rounded so that no row of the table changes its side; rule.text and exports have the exact ones."
@@ -127,9 +127,12 @@ def read_asked(rules: Rules, links: Iterable[int]) -> tuple[str, ...]:
 
 def join_asked(asked: Sequence[str]) -> str:
     """Join what a rule asks in a line, with brackets around a condition that says "or" unless it is alone."""
-    if len(asked) < 2:
-        return asked[0] if asked else "always"
-    return " and ".join(f"({one})" if " or " in one else one for one in asked)
+    return " and ".join(bracket_asked(asked)) or "always"
+
+
+def bracket_asked(asked: Sequence[str]) -> list[str]:
+    """Put brackets around a condition that says "or", unless it is alone."""
+    return [f"({one})" if " or " in one and len(asked) > 1 else one for one in asked]
 
 
 def rounds_a_number(rules: Rules, shown: Iterable[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Compact rules of rows on Spark: counted, ordered, predicted and audited as in memory."""
+"""Lists of rows on Spark: counted, ordered, predicted and audited as in memory."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ def test_columns_that_only_a_pipeline_makes_are_counted_in_tasks(spark: Any) -> 
     rules = secateur.simplify(model, table, "outcome")
     assert {rule.text for rule in rules} == {rule.text for rule in whole}
     assert rules.is_counted
-    assert rules.decided_counts.sum() == len(frame)
-    assert rules.otherwise_support == whole.otherwise_support
+    assert rules.counts.sum() == len(frame)
+    assert rules.lines[-1].support == whole.lines[-1].support
     assert whole.audit(table, "outcome") == whole.audit(X, y)
