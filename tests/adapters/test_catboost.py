@@ -146,7 +146,7 @@ def test_one_hot_splits_are_read_by_the_labels_of_the_rows() -> None:
         from_model(model, frame.iloc[:1])
     with pytest.raises(InputError, match=r"The columns of X do not fit the model: out of order"):
         from_model(model, frame[["town", "much", "size"]])
-    with pytest.raises(InputError, match=r"CatBoost refuses X: .*NaN"):
+    with pytest.raises(InputError, match=r"CatBoost rejects X: .*NaN"):
         from_model(model, frame.assign(town=np.nan))
     numbered = frame.assign(town=np.arange(400) % 3)
     with pytest.raises(UnsupportedModelError, match=r"'town' has the category 0, .* same as '0'\. Convert"):
@@ -202,7 +202,7 @@ def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
     with pytest.raises(UnsupportedModelError, match=r"This CatBoostClassifier is not fitted yet\. Call fit first"):
         from_model(catboost.CatBoostClassifier())
     for tree in (None, 0):
-        with pytest.raises(UnsupportedModelError, match=r"has 5 trees, each of which corrects those before it"):
+        with pytest.raises(UnsupportedModelError, match=r"has 5 trees, and each corrects those before it"):
             from_model(fit_one(X, y, iterations=5), tree=tree)
     with pytest.raises(ParameterError, match=r"found 1: it has one tree, number 0"):
         from_model(fit_one(X, y), tree=1)

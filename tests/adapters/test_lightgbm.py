@@ -195,7 +195,7 @@ def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
         from_model(lightgbm.LGBMClassifier())
     boosted = lightgbm.LGBMClassifier(n_estimators=5, **QUIET).fit(X, y)
     for tree in (None, 0):
-        with pytest.raises(UnsupportedModelError, match=r"has 5 trees, each of which corrects those before it"):
+        with pytest.raises(UnsupportedModelError, match=r"has 5 trees, and each corrects those before it"):
             from_model(boosted, tree=tree)
     assert from_model(fit_one(X, y), tree=0) == from_model(fit_one(X, y))
     with pytest.raises(ParameterError, match=r"found 1: it has one tree, number 0"):

@@ -234,7 +234,7 @@ def test_votes_for_both_of_two_classes_are_read_where_readers_agree() -> None:
     assert_tree_equals_model(read_onnx(model), model, ROWS)
     torn = make_classifier(STUMP, [[(0, 0.75), (1, 0.25)], [(0, 0.25), (1, 0.75)]], ["no", "yes"])
     assert run(torn, ROWS) == ["yes", "yes"]  # although "no" has the larger sum
-    with pytest.raises(UnsupportedModelError, match=r"scores \[0.75, 0.25\], of which readers of ONNX make different"):
+    with pytest.raises(UnsupportedModelError, match=r"scores \[0.75, 0.25\], from which readers of ONNX make"):
         read_onnx(torn)
     named = make_classifier(STUMP, [[(0, 1.0), (1, 0.0)], [(0, 0.25), (1, 0.75)]], [3, 4])
     assert run(named, ROWS) == [0, 1]  # which are no classes of it
@@ -453,6 +453,6 @@ def test_a_fitted_tree_and_its_file_give_the_same_rules() -> None:
 
 
 def test_without_onnx_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secateur.adapters.file_reading.find_spec", lambda name: None)
+    monkeypatch.setattr("secateur.adapters.model_checks.find_spec", lambda name: None)
     with pytest.raises(ParameterError, match=r"pip install secateur\[onnx\]"):
         read_onnx(b"")

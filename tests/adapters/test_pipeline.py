@@ -480,7 +480,7 @@ DERIVED: dict[str, tuple[Callable[[], Pipeline], str]] = {
             SelectKBest(k=3),
             DecisionTreeClassifier(random_state=0),
         ),
-        "from KBinsDiscretizer, some bins of which were left out",
+        "from KBinsDiscretizer, with some of its bins left out",
     ),
     "everything after a mixture": (
         lambda: make_pipeline(
@@ -900,7 +900,7 @@ REFUSED_VALUES: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
     ),
     "an unknown category": (
         lambda X: X.assign(grade=np.where(X.index == 7, "top", X.grade)),
-        r"Column 'grade' of X holds 'top' \(row 7\), which the pipeline's encoder refuses; its categories are 'high', "
+        r"Column 'grade' of X holds 'top' \(row 7\), which the pipeline's encoder rejects; its categories are 'high', "
         "'low', 'mid'",
     ),
     "a missing number": (
@@ -941,9 +941,9 @@ def test_a_frame_of_other_columns_is_refused_before_it_is_encoded(case: str) -> 
 
 def test_rows_that_the_steps_refuse_are_refused_in_their_words() -> None:
     pipe, X, y = small_pipe()
-    with pytest.raises(InputError, match=r"The pipeline refuses X: .*unknown categories"):
+    with pytest.raises(InputError, match=r"The pipeline rejects X: .*unknown categories"):
         simplify(pipe, X.assign(grade="top"), y, method="mismatch", each_leaf=True)
-    with pytest.raises(InputError, match=r"The pipeline refuses X: .*could not convert string to float"):
+    with pytest.raises(InputError, match=r"The pipeline rejects X: .*could not convert string to float"):
         simplify(pipe, X.assign(age="old"), y, method="mismatch", each_leaf=True)
 
 
@@ -1154,7 +1154,7 @@ def test_a_fact_about_a_column_that_the_tree_does_not_ask_says_so() -> None:
     X, y = shop()
     X["c"] = 5.0
     model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2, random_state=0)).fit(X, y)
-    with pytest.raises(ParameterError, match="the tree does not ask for 'c', so nothing rests on it"):
+    with pytest.raises(ParameterError, match="the tree does not ask for 'c', so nothing depends on it"):
         secateur.simplify(model, X, y, method="exact", facts=["c >= 1"], each_leaf=True)
 
 

@@ -256,9 +256,7 @@ def test_the_trees_that_predict_uses_are_the_trees_that_count() -> None:
     tree = from_model(model)
     reached = apply_tree(tree, check_rows(tree, X))
     assert tree.leaf_class[reached].tolist() == model.predict(X).tolist()
-    with pytest.raises(
-        UnsupportedModelError, match=r"This Booster has 3 trees, each of which corrects those before it"
-    ):
+    with pytest.raises(UnsupportedModelError, match=r"This Booster has 3 trees, and each corrects those before it"):
         from_model(model.get_booster())
 
 
@@ -285,9 +283,9 @@ def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
     with pytest.raises(UnsupportedModelError, match=r"This Booster is not fitted yet\. Train it first"):
         from_model(xgboost.Booster())
     for tree in (None, 0):
-        with pytest.raises(UnsupportedModelError, match=r"has 5 trees, each of which corrects those before it"):
+        with pytest.raises(UnsupportedModelError, match=r"has 5 trees, and each corrects those before it"):
             from_model(fit_one(X, y, n_estimators=5), tree=tree)
-    with pytest.raises(UnsupportedModelError, match=r"has 4 trees, each of which corrects"):
+    with pytest.raises(UnsupportedModelError, match=r"has 4 trees, and each corrects"):
         from_model(fit_one(X, y, n_estimators=2, num_parallel_tree=2), tree=0)
     with pytest.raises(ParameterError, match=r"found 1: it has one tree, number 0"):
         from_model(fit_one(X, y), tree=1)

@@ -278,6 +278,10 @@ def test_rules_are_written_by_keyword_options() -> None:
         ),
         ("csv", {"table": "a"}, "'csv' has no option 'table'; it has none"),
         ("text", {"reasons": "no"}, "Expected reasons as True or False, found 'no'"),
+        *(
+            ("text", {"width": width}, "Expected width as a whole number from 1 on")
+            for width in (0, -3, "a", 1.5, True)
+        ),
         ("sql", {"dialect": "oracle"}, "no dialect 'oracle'"),
         ("sql", {"names": "abc"}, "Expected a name for each of rule, prediction, reliability, found the text 'abc'"),
         ("sql", {"table": "a..b"}, "found 'a..b'"),

@@ -165,13 +165,20 @@ DAMAGE = [
     (lambda c: c.update(budget="0"), "budget as a number from 0 to 1, found '0'"),
     (lambda c: c.update(tolerance=None), "tolerance as a number from 0 to 1"),
     (lambda c: c.update(approximation={}), "has no field 'counts'"),
+    (lambda c: c.pop("guarantee"), "has no field 'guarantee'"),
+    (lambda c: c.pop("before_budget"), "has no field 'before_budget'"),
+    (lambda c: c["parameters"].update(rf_tol="0", domain_knowledge=1), "domain_knowledge as True or False"),
+    (lambda c: c["unwritten"].append({**UNWRITTEN, "leaf_id": 1, "text": ""}), "unwritten rules of the rules JSON are"),
+    (lambda c: c.update(method="faithful", parameters={"rf_tol": "0"}), "rf_tol as a number"),
 ]
+UNWRITTEN = dict.fromkeys(("covered_by", "before", "after", "number"))
 DAMAGE_OF_LEAVES = [
     (lambda c: c["lines"].reverse(), "not one for each of 3 leaves"),
     (lambda c: c["lines"].append(c["lines"][0]), "not one for each of 3 leaves|twice"),
     (lambda c: c["lines"][0].update(stands_for=[]), "a rule that stands for another leaf"),
     (lambda c: c["lines"][0]["class_counts"].__setitem__(0, 99.0), "whose numbers are not those of its leaves"),
     (lambda c: c.update(budget=0.5), "whose numbers are not those of its leaves"),
+    (lambda c: c.update(before_budget={}), "no budget, but rules before it was spent"),
 ]
 DAMAGE_OF_LISTS = [
     (lambda c: c["lines"][0].update(stands_for=[99]), "stands for node 99, which is not a leaf"),
@@ -185,7 +192,7 @@ DAMAGE_OF_LISTS = [
     (lambda c: c["unwritten"][0].update(before="0"), "a number or null, found '0'"),
     (lambda c: c.update(budget=0.0), "the reason 'decided-otherwise', which 'exact' never gives"),
     (lambda c: c.update(budget=0.01), "went beyond its budget of 1 %"),
-    (lambda c: c.pop("before_budget"), "has no field 'before_budget'"),
+    (lambda c: c["lines"].insert(0, c["lines"][0]), "the rule of a leaf twice"),
     (lambda c: c["before_budget"].pop("kinds"), "has no field 'kinds'"),
     (lambda c: c.update(before_budget=None), "wrong type or length"),
     (lambda c: c["before_budget"]["deleted"].__setitem__(0, 1), "stays, or that a kept one"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,15 @@ def test_reasons_tell_of_unwritten_rules_too() -> None:
     stored = json.loads(rules.to_json())["unwritten"]
     assert [one["leaf_id"] for one in stored] == [one.rule.leaf_id for one in rules.unwritten]
     assert [one["text"] for one in stored] == [one.reason for one in rules.unwritten]
+
+
+def test_otherwise_keeps_its_number_where_lines_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = iris()
+    assert len(rules) > 2
+    monkeypatch.setattr("secateur.export.html.SHOWN_RULES", 2)
+    shown = rules._repr_html_()
+    assert re.findall(r"<tr><td>(\d+)</td>", shown) == ["1", "2", str(len(rules) + 1)]
+    assert f"… and {len(rules) - 2} more rules" in shown
 
 
 def test_rules_without_rows_say_that_numbers_are_not_known() -> None:

@@ -122,7 +122,7 @@ def run(database: Any, case: Case, dialect: str, *, weighted: bool = True, mark:
     weight = "its weight" if weighted else None
     statement = audit_to_sql(case.rules, "its label", dialect, sample_weight=weight, by=["taken"])
     asked = [] if case.rules.is_list else np.unique(case.rules.paths.rule[case.rules.deleted]).tolist()
-    wider = coverage_to_sql(case.rules, asked, "its label", dialect, sample_weight=weight, by=["taken"])
+    wider = coverage_to_sql(case.rules, asked, "its label", dialect, "rows", sample_weight=weight, by=["taken"])
     return statement, fetch(database, statement.text), asked, fetch(database, wider)
 
 

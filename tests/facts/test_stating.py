@@ -398,7 +398,7 @@ def test_facts_that_contradict_each_other_are_refused() -> None:
     model, _, _ = fitted()
     with pytest.raises(ParameterError, match="The facts leave 'bmi' no value at all"):
         simplify(model, method="exact", facts=["bmi <= 20", "bmi > 30"], each_leaf=True)
-    with pytest.raises(ParameterError, match="The facts contradict each other: no row can keep to all"):
+    with pytest.raises(ParameterError, match="The facts contradict each other: no row can satisfy all"):
         simplify(
             model,
             method="exact",

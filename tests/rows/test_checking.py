@@ -534,7 +534,7 @@ SOURCE_REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
     "text for a numeric label": ({"code": list("abcd")}, "expected a number such as 10, found"),
     "a refused category": (
         {"city": ["Rome", "Oslo", "Oslo", "Rome"]},
-        r"Column 'city' of X holds 'Oslo' \(row 1\), which the pipeline's encoder refuses; its categories are 'Paris'",
+        r"Column 'city' of X holds 'Oslo' \(row 1\), which the pipeline's encoder rejects; its categories are 'Paris'",
     ),
     "a missing number": (
         {"size": [1.0, None, 2.0, 3.0]},

@@ -184,8 +184,8 @@ def test_bad_values_are_named_by_row_and_column(frame: Any, model: Any, tmp_path
 def test_queries_and_tables_that_are_none(frame: Any, model: Any) -> None:
     connection = duckdb.connect()
     for query, sentence in (
-        ("SELECT * FROM nowhere", "DuckDB refused the query: .*nowhere"),
-        ("SELEKT", "DuckDB refused the query"),
+        ("SELECT * FROM nowhere", "DuckDB rejected the query: .*nowhere"),
+        ("SELEKT", "DuckDB rejected the query"),
         (5, "with the SQL as text, found int"),
     ):
         with pytest.raises(InputError, match=sentence):

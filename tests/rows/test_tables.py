@@ -141,7 +141,7 @@ def test_a_pipeline_reads_the_columns_that_go_into_it(tmp_path: Path) -> None:
         strange = frame.assign(town=np.where(np.arange(len(frame)) == 2_500, "Lima", frame["town"]))
         path = make_table("parquet", strange, tmp_path)
         if isinstance(encoder, OrdinalEncoder):
-            with pytest.raises(InputError, match=r"holds 'Lima' \(row 2500\), which the pipeline's encoder refuses"):
+            with pytest.raises(InputError, match=r"holds 'Lima' \(row 2500\), which the pipeline's encoder rejects"):
                 expected.predict(path)
         else:
             np.testing.assert_array_equal(expected.predict(path), expected.predict(strange[columns]))

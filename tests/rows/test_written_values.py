@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from secateur.errors import InputError
 from secateur.rows.written_values import find_unread, read_written
-from secateur.tree.readings import STEPS, Reading
+from secateur.tree.column_parsers import STEPS, ColumnParser
 
 FIRST = datetime(1970, 1, 1)
 
 
-def read_slowly(text: str, reading: Reading) -> float | None:
+def read_slowly(text: str, reading: ColumnParser) -> float | None:
     """Read one text; None if it cannot be read."""
     text = text.strip(" ")
     if not text:
@@ -50,17 +50,17 @@ def read_slowly(text: str, reading: Reading) -> float | None:
     return float(ticks // step * step) / (1e6 if reading.kind == "clock" else 86_400e6)
 
 
-def readings() -> st.SearchStrategy[Reading]:
+def readings() -> st.SearchStrategy[ColumnParser]:
     numbers = st.builds(
-        Reading,
+        ColumnParser,
         st.just("number"),
         unit=st.sampled_from(["", "$", "%", "EUR"]),
         thousands=st.sampled_from(["", ",", "'", " "]),
         decimal=st.just("."),
-    ) | st.builds(Reading, st.just("number"), thousands=st.sampled_from(["", "."]), decimal=st.just(","))
+    ) | st.builds(ColumnParser, st.just("number"), thousands=st.sampled_from(["", "."]), decimal=st.just(","))
     steps = st.sampled_from(["day", "minute", "second", "microsecond"])
-    dates = st.builds(Reading, st.just("date"), order=st.sampled_from(["ymd", "dmy", "mdy"]), step=steps)
-    clocks = st.builds(Reading, st.just("clock"), step=st.sampled_from(["minute", "second", "microsecond"]))
+    dates = st.builds(ColumnParser, st.just("date"), order=st.sampled_from(["ymd", "dmy", "mdy"]), step=steps)
+    clocks = st.builds(ColumnParser, st.just("clock"), step=st.sampled_from(["minute", "second", "microsecond"]))
     return numbers | dates | clocks
 
 
@@ -78,7 +78,7 @@ def texts() -> st.SearchStrategy[str]:
 
 @settings(deadline=None)
 @given(st.lists(texts(), min_size=1, max_size=8), readings())
-def test_texts_are_read_as_one_by_one(given_texts: list[str], reading: Reading) -> None:
+def test_texts_are_read_as_one_by_one(given_texts: list[str], reading: ColumnParser) -> None:
     wanted = [read_slowly(text, reading) for text in given_texts]
     values = pa.array(given_texts)
     assert find_unread(values, reading).tolist() == [number is None for number in wanted]
@@ -90,7 +90,7 @@ def test_texts_are_read_as_one_by_one(given_texts: list[str], reading: Reading) 
 @settings(deadline=None)
 @given(st.datetimes(datetime(1700, 1, 1), datetime(2200, 1, 1)), st.sampled_from(["day", "minute", "second"]))
 def test_a_moment_is_the_same_however_it_is_stored(moment: datetime, step: str) -> None:
-    reading = Reading("date", order="dmy", step=step)
+    reading = ColumnParser("date", order="dmy", step=step)
     written = [moment.isoformat(sep=" "), moment.strftime(f"%d/%m/{moment.year:04d} %H:%M:%S.%f")]
     (number,) = set(read_written(pa.array(written), reading, "x").tolist())
     kinds: list[Any] = [pa.array([moment], pa.timestamp("us")), pa.array([moment], pa.timestamp("ns"))]
@@ -101,7 +101,7 @@ def test_a_moment_is_the_same_however_it_is_stored(moment: datetime, step: str) 
 
 
 def test_other_types_mean_themselves() -> None:
-    day, clock = Reading("date"), Reading("clock", step="minute")
+    day, clock = ColumnParser("date"), ColumnParser("clock", step="minute")
     assert read_written(pa.array([date(1970, 1, 3), None]), day, "x").tolist()[0] == 2.0
     assert read_written(pa.array([time(14, 30, 59)]), clock, "x").tolist() == [14 * 3600 + 30 * 60]
     assert read_written(pa.array([3, None]), day, "x").tolist()[0] == 3.0  # counts as read already
@@ -113,7 +113,7 @@ def test_other_types_mean_themselves() -> None:
 
 def test_what_cannot_be_read_is_named() -> None:
     with pytest.raises(InputError, match=r"Column 'paid' of X holds 'n/k' \(row 1\), but the rules read it as numbers"):
-        read_written(pa.array(["$1", "n/k"]), Reading("number", unit="$"), "paid")
+        read_written(pa.array(["$1", "n/k"]), ColumnParser("number", unit="$"), "paid")
     with pytest.raises(InputError, match=r"holds '31/06/2021' \(row 7\), but the rules read it as dates"):
-        read_written(pa.array(["31/06/2021"]), Reading("date", order="dmy"), "seen", first=7)
-    assert pd.isna(read_written(pa.array([""]), Reading("date"), "x")[0])
+        read_written(pa.array(["31/06/2021"]), ColumnParser("date", order="dmy"), "seen", first=7)
+    assert pd.isna(read_written(pa.array([""]), ColumnParser("date"), "x")[0])

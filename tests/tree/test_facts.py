@@ -13,9 +13,9 @@ from hypothesis import given, settings
 
 from secateur import Tree
 from secateur.errors import InvalidTreeError
+from secateur.tree.column_parsers import STEPS, ColumnParser
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import Claim, Facts, Group, Implication, Order
-from secateur.tree.readings import STEPS, Reading
 from secateur.tree.regions import Region
 from secateur.tree.tree import make_tree
 
@@ -48,11 +48,13 @@ def test_facts_survive_the_round_trip(tree: Tree) -> None:
     assert back.facts == tree.facts
 
 
-@pytest.mark.parametrize("reading", [Reading("number", "$", True, ",", "."), Reading("date", order="dmy", step="day")])
-def test_readings_survive_the_round_trip(reading: Reading) -> None:
-    tree = replace(patients(), readings=(None, reading, None, Reading("text")))
+@pytest.mark.parametrize(
+    "parser", [ColumnParser("number", "$", True, ",", "."), ColumnParser("date", order="dmy", step="day")]
+)
+def test_column_parsers_survive_the_round_trip(parser: ColumnParser) -> None:
+    tree = replace(patients(), column_parsers=(None, parser, None, ColumnParser("text")))
     check_tree(tree)
-    assert Tree.from_json(tree.to_json()).readings == tree.readings
+    assert Tree.from_json(tree.to_json()).column_parsers == tree.column_parsers
 
 
 def test_the_steps_of_dates_are_those_of_a_clock() -> None:

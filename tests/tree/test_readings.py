@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secateur.tree.readings import Reading
+from secateur.tree.column_parsers import ColumnParser
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from secateur.tree.readings import Reading
     ],
 )
 def test_money_has_two_decimals_or_none(unit: str, unit_first: bool, number: str, written: str) -> None:
-    assert Reading("number", unit=unit, unit_first=unit_first).write_unit(number) == written
+    assert ColumnParser("number", unit=unit, unit_first=unit_first).write_unit(number) == written

@@ -26,11 +26,11 @@ from secateur import Tree
 from secateur.errors import InvalidTreeError
 from secateur.rows.checking import check_rows
 from secateur.rows.leaves import apply_tree
+from secateur.tree.column_parsers import ColumnParser
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import Facts
 from secateur.tree.paths import trace_paths
 from secateur.tree.pipeline_columns import Columns
-from secateur.tree.readings import Reading
 from secateur.tree.tree import make_tree, round_down
 
 ROW_FREE = [name for name, method in secateur.METHODS.items() if method.is_exact and not method.needs_rows]
@@ -291,35 +291,39 @@ BROKEN = {
         lambda t: broken(t, columns=Columns(((1.0, 2.0), None), (False, False))),
         "feature 0 needs one category for each of its cuts",
     ),
-    "a reading too few": (
-        lambda t: broken(t, readings=(Reading("number"),)),
-        "readings must have one entry per feature, or none",
+    "a column parser too few": (
+        lambda t: broken(t, column_parsers=(ColumnParser("number"),)),
+        "column_parsers must have one entry per feature, or none",
     ),
     "a number read from categories": (
-        lambda t: broken(t, readings=(None, Reading("number"))),
-        "feature 1 has a reading, but it does not hold numbers",
+        lambda t: broken(t, column_parsers=(None, ColumnParser("number"))),
+        "feature 1 has a column parser, but it does not hold numbers",
     ),
     "blanks cut from a number": (
-        lambda t: broken(t, readings=(Reading("text"), None)),
+        lambda t: broken(t, column_parsers=(ColumnParser("text"), None)),
         "feature 0 is read without blanks around texts, but its categories are others",
     ),
     "blanks around a category that is read without them": (
-        lambda t: broken(t, categories=(None, ("red", " green")), readings=(None, Reading("text"))),
+        lambda t: broken(t, categories=(None, ("red", " green")), column_parsers=(None, ColumnParser("text"))),
         "feature 1 is read without blanks around texts, but its categories are others",
     ),
     **{
-        f"a reading with {what}": (
-            lambda t, reading=reading: broken(t, readings=(reading, None)),
-            f"the reading of feature 0 is wrong: {fault}",
+        f"a column parser with {what}": (
+            lambda t, reading=reading: broken(t, column_parsers=(reading, None)),
+            f"the column parser of feature 0 is wrong: {fault}",
         )
         for what, reading, fault in (
-            ("another kind", Reading("money"), "there is no kind 'money'"),
-            ("another order", Reading("date", order="dym"), "'dym' and 'day' are no order and step of dates"),
-            ("another step", Reading("date", step="week"), "'ymd' and 'week' are no order and step of dates"),
-            ("another decimal", Reading("number", decimal=";"), "numbers cannot have '' between thousands and ';'"),
-            ("another separator", Reading("number", thousands="_"), "numbers cannot have '_' between thousands"),
-            ("one mark for both", Reading("number", thousands="."), r"numbers cannot have '\.' between thousands"),
-            ("a pattern as its unit", Reading("number", unit="(a+)+"), r"'\(a\+\)\+' is no sign of a number"),
+            ("another kind", ColumnParser("money"), "there is no kind 'money'"),
+            ("another order", ColumnParser("date", order="dym"), "'dym' and 'day' are not order and step of dates"),
+            ("another step", ColumnParser("date", step="week"), "'ymd' and 'week' are not order and step of dates"),
+            (
+                "another decimal",
+                ColumnParser("number", decimal=";"),
+                "numbers cannot have '' between thousands and ';'",
+            ),
+            ("another separator", ColumnParser("number", thousands="_"), "numbers cannot have '_' between thousands"),
+            ("one mark for both", ColumnParser("number", thousands="."), r"numbers cannot have '\.' between thousands"),
+            ("a pattern as its unit", ColumnParser("number", unit="(a+)+"), r"'\(a\+\)\+' is not the sign of a number"),
         )
     },
 }
@@ -339,7 +343,7 @@ def test_an_unbroken_tree_passes() -> None:
     check_tree(stump())
     check_tree(broken(tree, columns=Columns((None, (1.0, 2.0)), (False, True), ranges=(None, (0.0, 3.0)))))
     for kind in ("number", "date", "clock"):
-        check_tree(broken(tree, readings=(Reading(kind), Reading("text"))))
+        check_tree(broken(tree, column_parsers=(ColumnParser(kind), ColumnParser("text"))))
 
 
 @settings(max_examples=60, deadline=None)

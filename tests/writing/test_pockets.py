@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from secateur.errors import InputError
-from secateur.rows import pockets
+from secateur.rows import staging
 from secateur.rows.whole_files import stage_file, stage_files, write_whole
 
 DIE = """
 import os, sys
 from pathlib import Path
-from secateur.rows import pockets, whole_files
+from secateur.rows import staging, whole_files
 moved = []
 def move(source, target, really=os.replace):
     if target.suffix == ".txt" and moved:
@@ -79,12 +79,12 @@ def test_a_live_run_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_nothing_is_deleted_that_is_not_ours(tmp_path: Path) -> None:
-    lock = json.dumps([pockets.MARK, pockets._find_machine(), str(tmp_path)])
+    lock = json.dumps([staging.MARK, staging._find_machine(), str(tmp_path)])
     strange = {
         ".secateur-0123456789abcdef/notes.txt": "mine",  # no lock
         ".secateur-1123456789abcdef/lock": "not ours",
-        ".secateur-2123456789abcdef/lock": json.dumps(["another mark", pockets._find_machine(), str(tmp_path)]),
-        ".secateur-3123456789abcdef/lock": json.dumps([pockets.MARK, ["another machine", "boot"], str(tmp_path)]),
+        ".secateur-2123456789abcdef/lock": json.dumps(["another mark", staging._find_machine(), str(tmp_path)]),
+        ".secateur-3123456789abcdef/lock": json.dumps([staging.MARK, ["another machine", "boot"], str(tmp_path)]),
         ".secateur-4123456789abcdef/keep": "beside a lock",
         ".secateur-notes": "a file",
         ".secateur-5123456789abcdef": "a file",
@@ -153,7 +153,7 @@ def test_without_locks_files_are_written_and_nothing_is_cleaned(
 ) -> None:
     die_between_two_moves(tmp_path / "a.txt", tmp_path / "b.txt")
     left = next(tmp_path.glob(".secateur-*"))
-    monkeypatch.setattr(pockets, "fcntl", None)
+    monkeypatch.setattr(staging, "fcntl", None)
     write_whole(tmp_path / "t", "x")
     assert (tmp_path / "t").read_text() == "x"
     assert left.exists()
@@ -177,14 +177,14 @@ def test_a_file_system_without_second_names_is_written_to(tmp_path: Path, monkey
 
 
 def test_a_planted_journal_deletes_nothing_elsewhere(tmp_path: Path) -> None:
-    """A pocket that came with somebody's archive names files that never waited in a pocket."""
-    victim, pocket = tmp_path / "victim", tmp_path / "work" / ".secateur-0123456789abcdef"
+    """A staging directory that came with somebody's archive names files that never waited in one."""
+    victim, planted = tmp_path / "victim", tmp_path / "work" / ".secateur-0123456789abcdef"
     victim.mkdir()
-    pocket.mkdir(parents=True)
+    planted.mkdir(parents=True)
     for name in ("lock", "journal", "0.old"):
         (victim / name).write_text("mine")
-    (pocket / "lock").write_text(json.dumps([pockets.MARK, pockets._find_machine(), str(pocket.parent)]))
+    (planted / "lock").write_text(json.dumps([staging.MARK, staging._find_machine(), str(planted.parent)]))
     moves = [[str(victim / "0.new"), str(victim / "0.old"), str(victim / "target"), [1, 2, 3]]]
-    (pocket / "journal").write_text(json.dumps(moves))
-    write_whole(pocket.parent / "t", "x")
+    (planted / "journal").write_text(json.dumps(moves))
+    write_whole(planted.parent / "t", "x")
     assert sorted(os.listdir(victim)) == ["0.old", "journal", "lock"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from secateur.tree.contract import check_tree
 from secateur.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from secateur.adapters.onnx import read_onnx
     from secateur.adapters.pmml import read_pmml
     from secateur.lab.adapters.iai import read_iai
@@ -94,7 +93,7 @@ def from_model(
         Which tree of a random forest to read, counted from 0; a leaf's class is the one that this tree votes for. The
         trees of a boosted model are not read one by one, because they correct one another.
     groups, integers, facts : default=None
-        What is known of the columns, as :func:`secateur.simplify` takes it; the tree carries it.
+        Stated facts about the columns, as :func:`secateur.simplify` takes them; the tree carries them.
 
     Returns
     -------

@@ -4,7 +4,7 @@ Reads the JSON of ``save_model``. Comparison: float32(x) > border goes right. Na
 ``nan_value_treatment`` is "AsTrue".
 
 A one-hot split sends one category right. The model keeps only its hash, so rows are needed to find the label: CatBoost
-writes the hashes of the labels that rows hold. It takes no missing category. Splits by target statistics are refused,
+writes the hashes of the labels that rows hold. It takes no missing category. Splits by target statistics are rejected,
 because they are not conditions on the column. A categorical column that no split tests gets one label, the empty text,
 so rows may hold anything there.
 
@@ -58,7 +58,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     """Read a fitted classification tree, or say why it cannot be read."""
     found = type(model).__qualname__
     hint = "Regression and ranking have no classes."
-    check_class(model, "catboost", SUPPORTED, hint, refused=("CatBoostRegressor", "CatBoostRanker"))
+    check_class(model, "catboost", SUPPORTED, hint, rejected=("CatBoostRegressor", "CatBoostRanker"))
     check_fitted(model, model.is_fitted())
     choose_tree(model, tree, int(model.tree_count_), votes=False)
     content = _load(model)
@@ -83,7 +83,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
         categories=[tuple(column["labels"].values()) if "labels" in column else None for column in columns],
         classes=labels,
         n_features=len(columns),
-        # CatBoost refuses a missing category.
+        # CatBoost rejects a missing category.
         accepts_missing=[takes_missing and "labels" not in column for column in columns],
         feature_names=None if names == [str(place) for place in range(len(names))] else names,
         dtype="float32",
@@ -100,7 +100,7 @@ def _load(model: Any, pool: Any = None) -> dict[str, Any]:
 
 
 def _count_values(content: dict[str, Any], labels: list[Label], found: str) -> int:
-    """Count the values of a leaf; refuse what does not predict one class."""
+    """Count the values of a leaf; reject what does not predict one class."""
     info = content["model_info"]
     loss = info.get("params", {}).get("loss_function", {}).get("type")
     n_values = len(content["scale_and_bias"][1])
@@ -179,8 +179,8 @@ def _find_labels(model: Any, X: Any) -> dict[int, dict[int, str]]:
     }
     try:
         pool = import_module("catboost").Pool(X, cat_features=places, **others)
-    except Exception as error:  # CatBoost refuses rows in many ways
-        raise InputError(f"CatBoost refuses X: {' '.join(str(error).split())}") from error
+    except Exception as error:  # CatBoost rejects rows in many ways
+        raise InputError(f"CatBoost rejects X: {' '.join(str(error).split())}") from error
     hashes = {one["value"]: int(one["hash"]) for one in _load(model, pool)["features_info"]["cat_features_hash"]}
     frame = nw.from_native(X, eager_only=True)
     found = {}

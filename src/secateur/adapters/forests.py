@@ -12,10 +12,12 @@ only makes the domain larger, and so the rules more careful.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters.hist_gradient_boosting import is_single
 from secateur.adapters.model_checks import ancestor_names, check_class, check_fitted, check_one_output, choose_tree
@@ -24,13 +26,7 @@ from secateur.adapters.scikit_learn import SUPPORTED as TREES
 from secateur.adapters.scikit_learn import make_from_source, round_counts, was_fitted_with_missing
 from secateur.errors import EnsembleError, SecateurError, UnsupportedModelError
 from secateur.rows.checking import holds_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["ForestTrees", "is_ensemble", "is_forest", "read_forest"]
 
@@ -41,16 +37,10 @@ BOOSTING = {"lightgbm", "xgboost", "catboost"}
 
 @dataclass(frozen=True)
 class ForestTrees:
-    """The trees of a forest, all of the same columns and classes.
-
-    Attributes
-    ----------
-    trees : tuple of Tree
-    leaf_shares : tuple of ndarray of float64, shape (n_nodes, n_classes)
-        The class fractions that each node of each tree votes with, as the forest itself holds them.
-    """
+    """The trees of a forest, all of the same columns and classes."""
 
     trees: tuple[Tree, ...]
+    # The class fractions that each node of each tree votes with, as the forest holds them, shape (n_nodes, n_classes).
     leaf_shares: tuple[NDArray[np.float64], ...]
 
 
@@ -91,9 +81,7 @@ def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, 
         return ForestTrees(tuple(read_trees(model, X, read_last)), forests[0].leaf_shares)
     _check_supported(model)
     takes_missing = _was_fitted_with_missing(model, X) if accepts_missing is None else accepts_missing
-    # Bagging alone says which columns a tree got.
-    every = [np.arange(model.n_features_in_)] * len(model.estimators_)
-    columns = getattr(model, "estimators_features_", every)
+    columns = _list_columns(model)
     numbers: Sequence[int] = range(len(model.estimators_))
     if tree is not None:
         numbers = [choose_tree(model, tree, len(model.estimators_), votes=True)]
@@ -132,15 +120,18 @@ def _was_fitted_with_missing(model: Any, X: Any) -> bool:
     if any(was_fitted_with_missing(estimator, None, None) for estimator in model.estimators_):
         return True
     takes_missing = bool(model.estimators_[0].__sklearn_tags__().input_tags.allow_nan)
-    every = range(model.n_features_in_)
-    columns = getattr(model, "estimators_features_", [every] * len(model.estimators_))
     asked = {
         int(own[feature])
-        for own, estimator in zip(columns, model.estimators_, strict=True)
+        for own, estimator in zip(_list_columns(model), model.estimators_, strict=True)
         for feature in np.unique(estimator.tree_.feature).tolist()
         if feature >= 0
     }
     return takes_missing and X is not None and holds_missing(X, asked)
+
+
+def _list_columns(model: Any) -> Any:
+    """List the columns that each tree got, which bagging alone says."""
+    return getattr(model, "estimators_features_", [np.arange(model.n_features_in_)] * len(model.estimators_))
 
 
 def _forest_shares(model: Any, estimator: Any) -> NDArray[np.float64]:

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters.model_checks import ancestor_names, check_fitted, fitted_names
 from secateur.errors import InputError, InvalidTreeError, UnsupportedModelError
@@ -27,9 +28,6 @@ from secateur.rows.encoding import is_missing
 from secateur.rows.leaves import apply_tree
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Label, Tree, make_tree
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["is_histogram_boosting", "is_single", "read_model"]
 
@@ -51,12 +49,15 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     _check_supported(model)
     nodes = model._predictors[0][0].nodes
     leaf = nodes["is_leaf"].astype(bool)
-    original = _original_columns(model)
+    n_features = int(model.n_features_in_)
+    is_category = np.zeros(n_features, bool) if model.is_categorical_ is None else np.asarray(model.is_categorical_)
+    original = np.argsort(~is_category, kind="stable")  # the model's own encoder moves categories to the front
     levels = _find_levels(model, {int(original[feature]) for feature in nodes["feature_idx"][~leaf]})
-    n_features = len(original)
     feature = np.where(leaf, -1, original[np.where(leaf, 0, nodes["feature_idx"])])
     names = fitted_names(model)
-    signs = _find_signs(model, names)
+    signs = model.monotonic_cst
+    if hasattr(signs, "keys"):  # given by name
+        signs = [signs.get(name, 0) for name in names or ()]
     try:
         tree = make_tree(
             children_left=np.where(leaf, -1, nodes["left"].astype(np.int64)),
@@ -95,14 +96,6 @@ def _check_supported(model: Any) -> None:
         raise UnsupportedModelError(
             f"This {found} adds up {len(model._predictors)} trees, which correct one another. Fit it with max_iter=1."
         )
-
-
-def _original_columns(model: Any) -> NDArray[np.int64]:
-    """Undo the order of the model's own encoder, which moves categories to the front."""
-    mask = model.is_categorical_
-    if mask is None:
-        return np.arange(int(model.n_features_in_))
-    return np.concatenate([np.flatnonzero(mask), np.flatnonzero(~np.asarray(mask))])
 
 
 def _find_encoder(model: Any) -> Any:
@@ -144,16 +137,6 @@ def _find_left_codes(
     return found
 
 
-def _find_signs(model: Any, names: Any) -> list[int] | None:
-    """Return the monotonicity signs of the original columns, given by name or by place."""
-    given = model.monotonic_cst
-    if given is None:
-        return None
-    if hasattr(given, "keys"):
-        return [int(given.get(name, 0)) for name in names]
-    return [int(sign) for sign in given]
-
-
 def _was_fitted_with_missing(model: Any, tree: Tree, X: Any) -> bool:
     """Tell whether a model, or the rows passed with it, show that it was fitted with NaN."""
     nodes = model._predictors[0][0].nodes
@@ -171,6 +154,6 @@ def _was_fitted_with_missing(model: Any, tree: Tree, X: Any) -> bool:
     try:
         reached = apply_tree(tree, check_rows(tree, X))
     except InputError:
-        return False  # rows that do not fit are refused, with a reason, when they are checked
+        return False  # rows that do not fit are rejected, with a reason, when they are checked
     leaves = tree.is_leaf
     return np.array_equal(np.bincount(reached, minlength=tree.n_nodes)[leaves], sizes[leaves])

@@ -3,11 +3,11 @@
 Reads the text of ``model_to_string``, which writes every float with 17 digits. Comparison: float64(x) <= threshold, but
 a number between -ZERO and ZERO counts as 0, so a threshold in between moves to the end of that gap. Each split has a
 missing type. "NaN": NaN goes where ``default_left`` says. "None": NaN counts as 0. "Zero": 0 and NaN go where
-``default_left`` says; refused where the numbers next to 0 go elsewhere, because no threshold can say that.
+``default_left`` says; rejected where the numbers next to 0 go elsewhere, because no threshold can say that.
 
 A split by categories lists whole numbers that go left; a number is cut down to its whole part first, and NaN, negative
 and unlisted ones go right. A categorical column of a Tree holds labels, so such splits are read for the categorical
-columns of a pandas frame, whose labels the model keeps, and refused for plain numbers. A value that is not a label is
+columns of a pandas frame, whose labels the model keeps, and rejected for plain numbers. A value that is not a label is
 NaN to LightGBM. An ordered categorical column of a frame is split by the number of its label.
 
 The class is that of the larger probability, the first of equals; the probability is the sigmoid of the leaf's value,
@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from secateur.adapters.model_checks import SPLIT_NUMBERS, ancestor_names, check_class, check_fitted, choose_tree
-from secateur.adapters.nodes import after_splits
+from secateur.adapters.nodes import Node, after_splits, make_from_nodes
 from secateur.errors import InputError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing
-from secateur.tree.tree import Label, Tree, make_tree
+from secateur.tree.tree import Label, Tree
 
 __all__ = ["read_model"]
 
@@ -74,31 +74,23 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     names = _names(booster, X)
     levels = _frame_levels(booster, X, n_features)
     splits = _read_splits(source)
-    padding = [-1] * int(source["num_leaves"])
-    threshold = np.full(len(splits) + len(padding), np.nan)
-    codes: dict[int, list[int]] = {}
-    for node, split in enumerate(splits):
-        own = levels[split.column]
-        if own is None:
-            threshold[node] = _find_cut(split, names[split.column])
-        else:
-            values = [*range(len(own)), math.nan]  # an unlisted value is NaN to LightGBM
-            codes[node] = [code for code, value in enumerate(values) if split.goes_left(value)]
     left, right = ([int(child) for child in source[side].split()] for side in ("left_child", "right_child"))
+    nodes = []
+    for split, *children in zip(splits, left, right, strict=True):
+        first, second = (after_splits(child, len(splits)) for child in children)
+        own = levels[split.column]
+        cut = math.nan if own is not None else _find_cut(split, names[split.column])
+        values = [*range(len(own or ())), math.nan]  # an unlisted value is NaN to LightGBM
+        codes = None if own is None else [code for code, value in enumerate(values) if split.goes_left(value)]
+        nodes.append(Node(first, second, split.column, cut, split.goes_left(math.nan), codes))
     classes = [int(_sigmoid(sigmoid * float(value)) > 0.5) for value in source["leaf_value"].split()]
     if max(classes) >= len(labels):
         raise UnsupportedModelError(f"This {found} predicts a class that is none of its labels {labels}. Fit it again.")
     asked = {split.column for split in splits}
     shown = any(split.missing_type == NAN_MISSING for split in splits) or (X is not None and holds_missing(X, asked))
     generic = names == [f"Column_{column}" for column in range(n_features)]
-    return make_tree(
-        children_left=[after_splits(child, len(splits)) for child in left] + padding,
-        children_right=[after_splits(child, len(splits)) for child in right] + padding,
-        feature=[split.column for split in splits] + padding,
-        threshold=threshold,
-        missing_left=[split.goes_left(math.nan) for split in splits] + [False] * len(padding),
-        left_categories=codes,
-        leaf_class=[-1] * len(splits) + classes,
+    return make_from_nodes(
+        [*nodes, *(Node(leaf_class=chosen) for chosen in classes)],
         categories=levels,
         classes=labels,
         n_features=n_features,
@@ -129,7 +121,7 @@ def _parse(text: str) -> tuple[dict[str, str], list[dict[str, str]]]:
 
 
 def _find_sigmoid(header: dict[str, str], found: str) -> float:
-    """Return the factor of the binary objective's sigmoid; refuse other objectives."""
+    """Return the factor of the binary objective's sigmoid; reject other objectives."""
     objective, *settings = header.get("objective", "custom").split()
     if objective in ("multiclass", "multiclassova"):
         raise UnsupportedModelError(

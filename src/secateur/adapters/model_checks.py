@@ -1,15 +1,25 @@
-"""Checks that adapters share: a model's class, whether it is fitted, and which of its trees to read."""
+"""Checks that adapters share: class and state of a model, which of its trees to read, and files of models."""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import Any
 
-from secateur.errors import EnsembleError, ParameterError, UnsupportedModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from secateur.errors import (
+    EnsembleError,
+    FormatError,
+    InputError,
+    InvalidTreeError,
+    ParameterError,
+    SecateurError,
+    UnsupportedModelError,
+    first_line,
+)
+from secateur.rows.regular_files import read_whole
 
 __all__ = [
     "SPLIT_NUMBERS",
@@ -20,8 +30,10 @@ __all__ = [
     "check_one_output",
     "choose_tree",
     "fitted_names",
+    "need_library",
+    "read_bytes",
+    "reject_damage",
 ]
-
 
 SPLIT_NUMBERS = (
     "Column {!r} holds numbers, but is split by category, and {} then takes 2.5 for 2. Make it a categorical column of "
@@ -39,10 +51,10 @@ def _ancestor_names(kind: type, package: str) -> frozenset[str]:
     return frozenset(one.__qualname__ for one in kind.__mro__ if f"{one.__module__}.".startswith(f"{package}."))
 
 
-def check_class(model: Any, package: str, supported: Sequence[str], hint: str, refused: Sequence[str] = ()) -> None:
-    """Refuse a model that is none of the supported classes of a package, or is one of those refused."""
+def check_class(model: Any, package: str, supported: Sequence[str], hint: str, rejected: Sequence[str] = ()) -> None:
+    """Reject a model that is none of the supported classes of a package, or is one of those rejected."""
     known = ancestor_names(model, package)
-    if known.isdisjoint(supported) or not known.isdisjoint(refused):
+    if known.isdisjoint(supported) or not known.isdisjoint(rejected):
         *most, last = supported
         listed = f"{', '.join(most)} or {last}" if most else last
         raise UnsupportedModelError(
@@ -51,20 +63,20 @@ def check_class(model: Any, package: str, supported: Sequence[str], hint: str, r
 
 
 def check_fitted(model: Any, is_fitted: object) -> None:
-    """Refuse a model that is not fitted yet."""
+    """Reject a model that is not fitted yet."""
     if not is_fitted:
         raise UnsupportedModelError(f"This {type(model).__qualname__} is not fitted yet. Call fit first.")
 
 
-def check_no_missing(model: Any, accepts_missing: bool | None, reason: str = "refuses NaN") -> None:
-    """Refuse ``accepts_missing=True`` for a library that takes no missing values."""
+def check_no_missing(model: Any, accepts_missing: bool | None, reason: str = "rejects NaN") -> None:
+    """Reject ``accepts_missing=True`` for a library that takes no missing values."""
     if accepts_missing:
         found = type(model).__qualname__
         raise ParameterError(f"accepts_missing=True does not fit: {found} {reason}. Leave accepts_missing out.")
 
 
 def check_one_output(model: Any, n_outputs: int) -> None:
-    """Refuse a model of several outputs."""
+    """Reject a model of several outputs."""
     if n_outputs != 1:
         raise UnsupportedModelError(
             f"This {type(model).__qualname__} predicts {n_outputs} outputs, but a rule has one class. "
@@ -89,7 +101,7 @@ def choose_tree(model: Any, tree: int | None, n_trees: int, *, votes: bool) -> i
         raise UnsupportedModelError(f"This {found} has no trees. Fit it with at least one.")
     if n_trees > 1 and not votes:
         raise EnsembleError(
-            f"This {found} has {n_trees} trees, each of which corrects those before it, so none decides alone. "
+            f"This {found} has {n_trees} trees, and each corrects those before it, so none decides alone. "
             "secateur.approximate(model, X) gives few rules that approximate it."
         )
     if tree is None:
@@ -107,3 +119,34 @@ def choose_tree(model: Any, tree: int | None, n_trees: int, *, votes: bool) -> i
         among = "one tree, number 0" if n_trees == 1 else f"{n_trees} trees, numbers 0 to {n_trees - 1}"
         raise ParameterError(f"Expected tree as the number of a tree of the {found}, found {tree!r}: it has {among}.")
     return chosen
+
+
+def need_library(library: str, extra: str, what: str) -> None:
+    """Say what to install where an optional library is absent."""
+    if find_spec(library) is None:
+        raise ParameterError(
+            f"{what} needs {library}, which is not installed. Get it with: pip install secateur[{extra}]."
+        )
+
+
+def read_bytes(path: Any, what: str) -> bytes:
+    """Read a file."""
+    try:
+        return read_whole(path)
+    except InputError as error:
+        raise FormatError(f"{what} cannot be read. {error}") from error
+
+
+@contextmanager
+def reject_damage(what: str) -> Iterator[None]:
+    """Turn the errors that a damaged file causes into FormatErrors."""
+    try:
+        yield
+    except InvalidTreeError as error:
+        raise FormatError(f"{what} does not hold a tree. {error}") from error
+    except SecateurError:
+        raise
+    except KeyError as error:
+        raise FormatError(f"{what} has no field {error.args[0]!r}; it was cut or edited.") from error
+    except (AttributeError, IndexError, OverflowError, RecursionError, TypeError, ValueError) as error:
+        raise FormatError(f"{what} has the wrong type or length in a field: {first_line(error)}.") from error

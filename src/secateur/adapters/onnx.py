@@ -8,8 +8,8 @@ Two operators of ``ai.onnx.ml`` are read.
   ArgMax behind it, and perhaps a LabelEncoder, make the label.
 
 A test is BRANCH_LEQ, BRANCH_LT, BRANCH_GTE or BRANCH_GT; a NaN fails it, unless ``nodes_missing_value_tracks_true``
-says otherwise. Rows are rounded to float32 where an input, a Cast or the operator does so, else compared as float64. An
-operator that takes whole numbers compares them as float32.
+says that it passes. Rows are rounded to float32 where an input, a Cast or the operator does so, else compared as
+float64. An operator that takes whole numbers compares them as float32.
 
 ONNX leaves open how votes become a label; onnxruntime decides here:
 
@@ -18,7 +18,7 @@ ONNX leaves open how votes become a label; onnxruntime decides here:
   negative, else above 0.
 - With two classes and votes for both, onnxruntime takes the second one whenever its sum is above 0.
 
-The file is refused wherever onnxruntime and the largest sum differ, except for one column of votes. So are operators
+The file is rejected wherever onnxruntime and the largest sum differ, except for one column of votes. So are operators
 that change what is compared or predicted.
 
 Node ids are the file's if they count from 0 and grow from parent to child; else nodes are numbered in preorder, the
@@ -31,20 +31,15 @@ import math
 import os
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.adapters.file_reading import need_library, read_bytes, refuse_damage
+from secateur.adapters.model_checks import need_library, read_bytes, reject_damage
 from secateur.adapters.nodes import Node, make_from_nodes, order_nodes
 from secateur.errors import FormatError, ParameterError, UnsupportedModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["read_onnx"]
 
@@ -111,7 +106,7 @@ def read_onnx(source: Any, *, accepts_missing: bool | None = None) -> Tree:
     if accepts_missing is not None and not isinstance(accepts_missing, bool):
         raise ParameterError(f"Expected accepts_missing as True, False or None, found {accepts_missing!r}.")
     graph = _Graph(_load(source))
-    with refuse_damage("The ONNX model"):
+    with reject_damage("The ONNX model"):
         return _assemble(*graph.read(), accepts_missing)
 
 
@@ -165,7 +160,7 @@ class _Graph:
             source = self._follow(set(), {tree.output[0]}, _read_ensemble(fields), from_scores=True)
         for place, node in enumerate(nodes):
             if place not in self._seen:
-                raise _refuse_operator(node, "beside its tree")
+                raise _operator_error(node, "beside its tree")
         return source, inputs
 
     def _value(self, attribute: Any) -> Any:
@@ -223,7 +218,7 @@ class _Graph:
         if operator == "Cast" and fields["to"] in (FLOAT, DOUBLE):
             before = self._trace(node.input[0], depth + 1)
             return Inputs([_cast(kind, fields["to"]) for kind in before.kinds], before.names, before.is_open)
-        raise _refuse_operator(node, "between its rows and its tree")
+        raise _operator_error(node, "between its rows and its tree")
 
     def _read_input(self, name: str) -> Inputs:
         kind = self._input_type(name)
@@ -239,7 +234,7 @@ class _Graph:
         return Inputs([KINDS[kind.elem_type]] * max(width, 1), names, is_open=width < 1)
 
     def _follow(self, labels: set[str], scores: set[str], source: Source, *, from_scores: bool) -> Source:
-        """Follow label and scores to the outputs of the graph; refuse what changes the label on the way."""
+        """Follow label and scores to the outputs of the graph; reject what changes the label on the way."""
         may_encode = from_scores
         for place, node in enumerate(self._graph.node):
             if place in self._seen or not {*node.input} & (labels | scores):
@@ -255,14 +250,14 @@ class _Graph:
                     source = source._replace(labels=_encode_labels(source.labels, fields))
                     labels, may_encode = set(), False
                 elif not is_same:
-                    raise _refuse_operator(node, "behind the label")
+                    raise _operator_error(node, "behind the label")
                 labels = labels | {*node.output}
             elif operator == "ArgMax" and from_scores and not labels and is_first_of_row:
                 labels = {*node.output}
             elif operator in AFTER_SCORES:
                 scores = scores | {*node.output}
             else:
-                raise _refuse_operator(node, "behind the scores")
+                raise _operator_error(node, "behind the scores")
         if not labels & {one.name for one in self._graph.output}:
             raise UnsupportedModelError("The ONNX model gives scores but no label: nothing says what it predicts.")
         return source
@@ -273,7 +268,7 @@ def _check_width(width: int) -> None:
         raise UnsupportedModelError(f"The ONNX model has {width} columns; at most {MOST_COLUMNS} are read.")
 
 
-def _refuse_operator(node: Any, where: str) -> UnsupportedModelError:
+def _operator_error(node: Any, where: str) -> UnsupportedModelError:
     return UnsupportedModelError(
         f"The ONNX model has the operator {node.op_type} {where}, which a Tree cannot hold. Convert the tree alone."
     )
@@ -330,8 +325,8 @@ def _read_classifier(fields: dict[str, Any], number: type[np.floating[Any]]) -> 
         if node not in votes or not 0 <= chosen < len(labels):
             raise FormatError(f"A vote of the ONNX model is for leaf {node} and class {chosen}, which do not exist.")
         votes[node].append((int(chosen), weight))
-    decide = _Decision(labels, votes.values(), _numbers(fields, "base_values", number), number)
-    nodes |= {node: Node(leaf_class=decide(listed)) for node, listed in votes.items()}
+    winners = _find_winners(labels, votes, _numbers(fields, "base_values", number), number)
+    nodes |= {node: Node(leaf_class=chosen) for node, chosen in winners.items()}
     return Source(ids[0], nodes, labels, any(row[1] != "LEAF" and row[3] == 1 for row in rows))
 
 
@@ -362,61 +357,50 @@ def _check_finite(values: Any) -> None:
         raise FormatError("A vote of the tree of the ONNX model is not finite.")
 
 
-class _Decision:
-    """How the votes of a leaf become a class."""
-
-    def __init__(
-        self,
-        labels: list[Any],
-        votes: Iterable[list[tuple[int, float]]],
-        base: NDArray[Any],
-        number: type[np.floating[Any]],
-    ) -> None:
-        cast = [one for listed in votes for one in listed]
-        self._n_classes = len(labels)
-        self._base = base
-        self._number = number
-        self._voted = {chosen for chosen, _ in cast}
-        self._is_positive = all(weight >= 0 for _, weight in cast)
-        self._is_single = self._n_classes == 2 and len(self._voted) == 1
-        if self._n_classes < 2:
-            raise UnsupportedModelError("The ONNX model has one class only, so there is nothing to decide.")
-        _check_finite([*(weight for _, weight in cast), *base])
-        fits = len(base) == 0 or (self._is_single and self._voted == {0} and len(base) == 1)
-        if not fits and not (self._n_classes > 2 and len(base) == self._n_classes):
-            raise UnsupportedModelError(
-                f"The ONNX model has {len(base)} base_values for {self._n_classes} classes, which readers of ONNX "
-                "add in different ways."
-            )
-        if self._n_classes == 2 and not self._is_single and not isinstance(labels[0], str) and labels != [0, 1]:
-            raise UnsupportedModelError(
-                f"The ONNX model votes for both of the classes {labels}, where readers of ONNX give other labels."
-            )
-
-    def __call__(self, votes: list[tuple[int, float]]) -> int:
-        """Find the class of a leaf."""
-        sums = np.zeros(self._n_classes, dtype=self._number)
-        has_sum = np.zeros(self._n_classes, dtype=bool)
-        for chosen, weight in votes:
-            sums[chosen] += self._number(weight)
+def _find_winners(
+    labels: list[Any], votes: dict[int, list[tuple[int, float]]], base: NDArray[Any], number: type[np.floating[Any]]
+) -> dict[int, int]:
+    """Find the class that the votes of each leaf become."""
+    n_classes, cast = len(labels), [one for listed in votes.values() for one in listed]
+    if n_classes < 2:
+        raise UnsupportedModelError("The ONNX model has one class only, so there is nothing to decide.")
+    _check_finite([*(weight for _, weight in cast), *base])
+    voted = {chosen for chosen, _ in cast}
+    is_single = n_classes == 2 and len(voted) == 1
+    fits = len(base) == 0 or (is_single and voted == {0} and len(base) == 1)
+    if not fits and not (n_classes > 2 and len(base) == n_classes):
+        raise UnsupportedModelError(
+            f"The ONNX model has {len(base)} base_values for {n_classes} classes, which readers of ONNX add in "
+            "different ways."
+        )
+    if n_classes == 2 and not is_single and not isinstance(labels[0], str) and labels != [0, 1]:
+        raise UnsupportedModelError(
+            f"The ONNX model votes for both of the classes {labels}, where readers of ONNX give other labels."
+        )
+    limit = 0.5 if all(weight >= 0 for _, weight in cast) else 0
+    winners = {}
+    for leaf, listed in votes.items():
+        sums, has_sum = np.zeros(n_classes, dtype=number), np.zeros(n_classes, dtype=bool)
+        for chosen, weight in listed:
+            sums[chosen] += number(weight)
             has_sum[chosen] = True
-        if self._is_single:
-            score = sums[min(self._voted)] + (self._base[0] if len(self._base) else self._number(0))
-            return int(score > (0.5 if self._is_positive else 0))
-        if len(self._base):
-            sums += self._base
+        if is_single:
+            winners[leaf] = int(sums[min(voted)] + (base[0] if len(base) else number(0)) > limit)
+            continue
+        if len(base):
+            sums += base
             has_sum[:] = True
-        largest = int(sums.argmax())
-        if self._n_classes == 2:
+        winners[leaf] = int(sums.argmax())
+        if n_classes == 2:
             told = int(sums[1 if has_sum[1] else 0] > 0)
         else:
             told = int(np.where(has_sum, sums, -np.inf).argmax()) if has_sum.any() else -1
-        if told != largest:
+        if told != winners[leaf]:
             raise UnsupportedModelError(
-                f"A leaf of the ONNX model has the scores {sums.tolist()}, of which readers of ONNX make different "
+                f"A leaf of the ONNX model has the scores {sums.tolist()}, from which readers of ONNX make different "
                 "labels. Convert it with votes for one class of two, or as TreeEnsemble with an ArgMax."
             )
-        return largest
+    return winners
 
 
 def _read_ensemble(fields: dict[str, Any]) -> Source:
@@ -490,7 +474,7 @@ def _assemble(source: Source, inputs: Inputs, accepts_missing: bool | None) -> T
         return () if found.leaf_class >= 0 else (found.left, found.right)
 
     order = order_nodes(source.root, children_of, "the tree of the ONNX model", len(source.nodes))
-    if len(order) < len(source.nodes):  # of which readers of ONNX make different trees
+    if len(order) < len(source.nodes):  # readers of ONNX make different trees of such a file
         raise FormatError(
             f"No path of the tree of the ONNX model leads to {len(source.nodes) - len(order)} of its nodes."
         )

@@ -6,17 +6,17 @@ node does with each value of that column is looked up, value by value, and writt
 - Numbers are compared as doubles. Between and at the limits of a node's predicates its decision is constant, so one
   number of each piece is tried. ``x < t`` is ``x <= nextafter(t)``.
 - Categories are the values that the data dictionary lists, or else those that predicates name. If it lists some, what
-  is not listed is invalid: such a row is refused where ``invalidValueTreatment`` says "returnInvalid", which is the
-  default, and goes with missing values for "asMissing". For "asIs" readers of PMML differ, so it is refused unless
-  that is where missing values go, too. Numbers beyond an ``Interval`` are refused.
+  is not listed is invalid: such a row is rejected where ``invalidValueTreatment`` says "returnInvalid", which is the
+  default, and goes with missing values for "asMissing". For "asIs" readers of PMML differ, so it is rejected unless
+  that is where missing values go, too. Numbers beyond an ``Interval`` are rejected.
 - A missing value makes a predicate unknown. Where it then goes is said by ``missingValueReplacement``, by isMissing, by
   a surrogate that is constant, or by ``missingValueStrategy``: "none", "defaultChild" and "lastPrediction" (which ends
   in a leaf of the node's own score). A column whose missing values end without a prediction, or are sent on by another
   column (surrogates, "weightedConfidence", "aggregateNodes"), takes none; all else of such a file is exact.
 
 A number that no child takes ends in a leaf of the node's own score for ``noTrueChildStrategy`` "returnLastPrediction",
-and is refused otherwise. So is a child that takes two separate ranges, whatever changes values before the tree
-(transformations, outliers), and dataType "float", which readers round in different ways.
+and is rejected elsewhere. So is a child that takes two separate ranges, everything that changes values before the
+tree (transformations, outliers), and dataType "float", which readers round in different ways.
 
 Nodes are numbered in preorder. ``Output``, ``ModelStats`` and the like are not read: they do not change the prediction.
 """
@@ -26,34 +26,21 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from secateur.adapters.file_reading import need_library, read_bytes, refuse_damage
+from secateur.adapters import pmml_predicates as predicates
+from secateur.adapters.model_checks import need_library, read_bytes, reject_damage
 from secateur.adapters.nodes import Node, make_from_nodes
-from secateur.adapters.pmml_predicates import (
-    MISSING,
-    OTHER,
-    Field,
-    compare,
-    each_simple,
-    field_of,
-    find_predicate,
-    list_parts,
-    named_values,
-    read_label,
-    read_number,
-)
+from secateur.adapters.pmml_predicates import MISSING, OTHER, Field, find_predicate, read_label, read_number
 from secateur.errors import FormatError, UnsupportedModelError
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Label, Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from xml.etree.ElementTree import Element
 
 __all__ = ["read_pmml"]
 
@@ -104,7 +91,7 @@ def read_pmml(source: Any) -> Tree:
     <Tree: 2 leaves, depth 1, 1 feature, classes no, yes>
     """
     root = _parse(source)
-    with refuse_damage("The PMML"):
+    with reject_damage("The PMML"):
         return _Reader(root).read()
 
 
@@ -132,7 +119,7 @@ def _parse(source: Any) -> Element:
 
 
 def _check_depth(root: Element) -> None:
-    """Refuse elements nested too deep, and take the namespace off the tags."""
+    """Reject elements nested too deep, and take the namespace off the tags."""
     level, depth = [root], 0
     while level:
         depth += 1
@@ -156,7 +143,7 @@ class _Reader:
                 f"Expected PMML of version 3 or 4, found {root.tag} of version {version or 'none'}."
             )
         self._model = _find_model(root)
-        _refuse_transformations(root, self._model)
+        _check_transformations(root, self._model)
         self._strategy = self._model.get("missingValueStrategy", "none")
         self._no_child = self._model.get("noTrueChildStrategy", "returnNullPrediction")
         dictionary = root.find("DataDictionary")
@@ -180,7 +167,7 @@ class _Reader:
         if find_predicate(top).tag != "True":
             raise UnsupportedModelError("The first node of the PMML has a condition, so some rows have no prediction.")
         for element in top.iter("Node"):
-            for predicate in each_simple(find_predicate(element)):
+            for predicate in predicates.each_simple(find_predicate(element)):
                 self._predicates.setdefault(predicate.attrib["field"], []).append(predicate)
         self._read_schema(top)
         for element in top.iter("Node"):
@@ -259,7 +246,7 @@ class _Reader:
             raise UnsupportedModelError(f"The PMML takes numbers of {name!r} beyond an interval for missing ones.")
         levels: list[Label] = []
         if not is_number:
-            named = named_values(self._predicates.get(name, ()))
+            named = predicates.named_values(self._predicates.get(name, ()))
             texts = listed if listed and invalid != "asIs" else [*listed, *named]
             if is_asked or listed:
                 levels = list(dict.fromkeys(read_label(text, data_type) for text in texts))
@@ -279,7 +266,8 @@ class _Reader:
 
     def _asked(self, element: Element) -> Field | None:
         """Find the one column that the children of a node ask for; None where they ask for none."""
-        names = {name for child in element.findall("Node") if (name := field_of(find_predicate(child))) is not None}
+        asked = (predicates.field_of(find_predicate(child)) for child in element.findall("Node"))
+        names = {name for name in asked if name is not None}
         if len(names) > 1:
             raise UnsupportedModelError(
                 f"The children of a node of the PMML ask for different columns: {', '.join(sorted(names))}."
@@ -321,11 +309,11 @@ class _Reader:
             return (value is MISSING) == (operator == "isMissing")
         if value is MISSING:
             return None
-        return compare(asked, predicate, operator, value)
+        return predicates.compare(asked, predicate, operator, value)
 
     def _holds_compound(self, predicate: Element, asked: Field | None, value: Any) -> bool | str | None:
         operator = predicate.attrib["booleanOperator"]
-        parts = list_parts(predicate)
+        parts = predicates.list_parts(predicate)
         if operator == "surrogate":
             answers: Iterator[Any] = (self._holds(part, asked, value) for part in parts)
             return next((answer for answer in answers if answer is not None), None)
@@ -374,10 +362,9 @@ class _Reader:
         return target
 
     def _limits(self, element: Element, asked: Field) -> list[float]:
-        own = [one for child in element.findall("Node") for one in each_simple(find_predicate(child))]
-        return sorted(
-            {read_number(text) for text in named_values([one for one in own if one.get("field") == asked.name])}
-        )
+        every = [one for child in element.findall("Node") for one in predicates.each_simple(find_predicate(child))]
+        own = [one for one in every if one.get("field") == asked.name]
+        return sorted({read_number(text) for text in predicates.named_values(own)})
 
     # The nodes of the tree.
 
@@ -407,8 +394,9 @@ class _Reader:
                 if missing is None or missing == first.target:
                     last = self._land(element, first.target)
                     break
-                # All values go left, whatever they are.
-                first = first._replace(upper=math.inf, codes=_all_codes(asked))
+                # Every value goes left.
+                codes = tuple(range(len(asked.levels) + 1)) if asked.kind == "category" else ()
+                first = first._replace(upper=math.inf, codes=codes)
             goes_left = missing is not None and missing == first.target
             counts = None if links else _counts(element)
             node = Node(-1, -1, asked.place, first.upper, goes_left, first.codes or None, counts=counts)
@@ -471,10 +459,6 @@ class _Reader:
         return table
 
 
-def _all_codes(asked: Field) -> tuple[int, ...]:
-    return tuple(range(len(asked.levels) + 1)) if asked.kind == "category" else ()
-
-
 def _find_model(root: Element) -> Element:
     models = [one for one in root if one.find("MiningSchema") is not None]
     found = ", ".join(one.tag for one in models) or "none"
@@ -494,7 +478,7 @@ def _find_model(root: Element) -> Element:
     return model
 
 
-def _refuse_transformations(root: Element, model: Element) -> None:
+def _check_transformations(root: Element, model: Element) -> None:
     for parent, name in ((root, "TransformationDictionary"), (model, "LocalTransformations")):
         found = parent.find(name)
         if found is not None and any(one.tag in ("DerivedField", "DefineFunction") for one in found):
@@ -519,7 +503,7 @@ def _read_ends(declared: Element, name: str) -> tuple[float, float] | None:
     if not intervals:
         return None
     if len(intervals) > 1:
-        raise UnsupportedModelError(f"The PMML has several intervals for {name!r}, of which a Tree holds one.")
+        raise UnsupportedModelError(f"The PMML has several intervals for {name!r}, and a Tree holds one.")
     one = intervals[0]
     left, right = one.get("leftMargin"), one.get("rightMargin")
     low = -math.inf if left is None else read_number(left)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import operator as operators
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element
 
 from secateur.errors import FormatError, UnsupportedModelError
 from secateur.tree.tree import Label
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from xml.etree.ElementTree import Element
 
 __all__ = [
     "MISSING",

@@ -8,9 +8,10 @@ clipped to keep the order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters import hist_gradient_boosting
 from secateur.adapters.model_checks import ancestor_names, check_class, check_fitted, check_one_output, fitted_names
@@ -18,9 +19,6 @@ from secateur.frames import frame_columns
 from secateur.rows.checking import holds_missing
 from secateur.rows.encoding import frame_numbers
 from secateur.tree.tree import Tree, make_tree
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["SUPPORTED", "make_from_source", "read_model", "round_counts", "was_fitted_with_missing"]
 
@@ -102,7 +100,7 @@ def was_fitted_with_missing(model: Any, X: Any, sample_weight: Any) -> bool:
         fitted = slice(None) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) > 0
         rows = rows[fitted]
     except (TypeError, ValueError, IndexError):
-        return False  # rows that do not fit are refused, with a reason, when they are checked
+        return False  # rows that do not fit are rejected, with a reason, when they are checked
     if rows.ndim != 2 or rows.shape[1] != model.n_features_in_:  # scikit-learn's tree itself does not check
         return False
     leaves = source.children_left < 0

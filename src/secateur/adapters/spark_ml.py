@@ -320,7 +320,7 @@ def _goes_left(encoded: Tree, node: int, values: tuple[float, ...], name: str | 
 
 
 def _missing_side(encoded: Tree, node: int, slot: Slot) -> bool:
-    """Tell whether a missing value goes left; refuse null and NaN that part, for rules do not tell them apart."""
+    """Tell whether a missing value goes left; reject null and NaN that part, for rules do not tell them apart."""
     side = _goes_left(encoded, node, slot.missing or (math.nan,), slot.source)
     if slot.nan is not None and _goes_left(encoded, node, slot.nan, slot.source) != side:
         raise UnsupportedModelError(
@@ -331,7 +331,7 @@ def _missing_side(encoded: Tree, node: int, slot: Slot) -> bool:
 
 
 def _left_codes(encoded: Tree, node: int, slot: Slot, source: Source) -> NDArray[np.int64]:
-    values: list[tuple[float, ...]]  # the numbers that each code may become; none where the row is refused
+    values: list[tuple[float, ...]]  # the numbers that each code may become; none where the row is rejected
     if source.cuts is not None:  # the highest number of each cell stands for it
         values = [slot.of_number(number) for number in (*source.cuts, math.inf)]
     elif slot.labels is None:  # numbers that are categories to the tree alone

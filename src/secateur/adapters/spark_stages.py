@@ -8,9 +8,9 @@ function of one original column, given by its value for every label, for null an
 - OneHotEncoderModel: 1 at the place that its input names, 0 elsewhere; the last place is left out with dropLast.
 - ImputerModel: its surrogate for null and for missingValue, brought into the type of the column.
 - VectorIndexerModel: the index of a number among those that it knows, for the numbers of a vector that it indexes.
-- VectorAssembler: one number after another; null becomes NaN ("keep"), or the row is refused or left out, as with NaN.
+- VectorAssembler: one number after another; null becomes NaN ("keep"), or the row is rejected or left out, as with NaN.
 
-A row that is left out and one that is refused have no prediction: both are refused here.
+A row that is left out and one that is rejected have no prediction: both are rejected here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NAN = (math.nan,)
 
 @dataclass(frozen=True)
 class Slot:
-    """One number that stages make of one column; None stands for a row that is refused."""
+    """One number that stages make of one column; None stands for a row that is rejected."""
 
     source: str | None  # the column that it comes from; None where a stage cannot be inverted
     maker: str = ""  # the last stage that had a part in it
@@ -60,9 +60,9 @@ class Slot:
         return (self.missing or NAN) if number == self.marker else (number,)
 
     def mapped(self, maker: str, function: Callable[[float], float | None]) -> Slot:
-        """Apply another stage to a column of labels; None is a value that the stage refuses."""
+        """Apply another stage to a column of labels; None is a value that the stage rejects."""
         found = [function(value) for value in self.values]
-        if any(value is None for value in found):  # a label that every row is refused for
+        if any(value is None for value in found):  # a label that every row is rejected for
             return Slot(None, maker)
         return replace(
             self,
@@ -75,7 +75,7 @@ class Slot:
 
 
 def map_each(values: tuple[float, ...] | None, function: Callable[[float], float | None]) -> tuple[float, ...] | None:
-    """Apply a stage to some values; None if it refuses one of them."""
+    """Apply a stage to some values; None if it rejects one of them."""
     found = [] if values is None else [function(value) for value in values]
     listed = tuple(value for value in found if value is not None)
     return listed if values is not None and len(listed) == len(values) else None
@@ -238,19 +238,15 @@ def _trace_assembler(stage: Any, made: Made, X: Any) -> None:
     slots: list[Slot] = []
     for name in inputs:
         own = made.get(name, (Slot(name),))
-        slots += own if is_kept or len(own) > 1 else [_refuse_nan(own[0])]
+        slots += own if is_kept or len(own) > 1 else [_reject_nan(own[0])]
     made[outputs[0]] = tuple(slots)
 
 
-def _refuse_nan(slot: Slot) -> Slot:
-    def is_refused(values: tuple[float, ...] | None) -> bool:
-        return values is None or any(math.isnan(value) for value in values)
+def _reject_nan(slot: Slot) -> Slot:
+    def keep(values: tuple[float, ...] | None) -> tuple[float, ...] | None:
+        return None if values is None or any(map(math.isnan, values)) else values
 
-    return replace(
-        slot,
-        missing=None if is_refused(slot.missing) else slot.missing,
-        nan=None if is_refused(slot.nan) else slot.nan,
-    )
+    return replace(slot, missing=keep(slot.missing), nan=keep(slot.nan))
 
 
 STAGES: dict[str, Callable[[Any, Made, Any], None]] = {

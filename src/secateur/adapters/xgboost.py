@@ -2,11 +2,11 @@
 
 Reads the JSON of ``save_raw``, which writes every float32 exactly. Comparison: float32(x) < threshold, which is
 float32(x) <= the float32 before it. NaN goes where ``default_left`` says. So does the number that the wrapper's
-``missing`` names; refused where the numbers next to it go elsewhere.
+``missing`` names; rejected where the numbers next to it go elsewhere.
 
 A split by categories lists those that go right; a missing one goes where ``default_left`` says. The labels are those of
-the frame's categorical columns, which the model keeps (XGBoost refuses any other label). Codes given as plain numbers
-are cut down to their whole part, which a categorical column of a Tree does not do: refused.
+the frame's categorical columns, which the model keeps (XGBoost rejects any other label). Codes given as plain numbers
+are cut down to their whole part, which a categorical column of a Tree does not do: rejected.
 
 XGBoost itself decides the class. The starting score is added to the leaf's value in float32, and the sum goes as base
 margin through a copy of the booster whose leaves are all 0; the output is compared as the wrapper does it. The trees of
@@ -20,18 +20,16 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters.model_checks import SPLIT_NUMBERS, ancestor_names, check_class, check_fitted, choose_tree
 from secateur.adapters.nodes import Node, make_from_nodes, order_nodes
 from secateur.errors import UnsupportedModelError
 from secateur.rows.checking import holds_missing
 from secateur.tree.tree import Label, Tree
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["read_model"]
 
@@ -63,7 +61,8 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     leaves = [place for place in places if lefts[place] < 0]
     values = _leaf_values(source, leaves) * np.float32(len(trees))
     decided = dict(zip(leaves, _decide(booster, learner, values).tolist(), strict=True))
-    right_sets = _right_sets(source)
+    parts = zip(*(source[f"categories_{name}"] for name in ("nodes", "segments", "sizes")), strict=True)
+    right_sets = {node: frozenset(source["categories"][first : first + size]) for node, first, size in parts}
     stand_in = getattr(model, "missing", math.nan)
     nodes = []
     for place in places:
@@ -118,7 +117,7 @@ def _load(booster: Any) -> dict[str, Any]:
 
 
 def _count_classes(learner: dict[str, Any], found: str) -> int:
-    """Count the classes; refuse a model whose trees do not each decide between all of them."""
+    """Count the classes; reject a model whose trees do not each decide between all of them."""
     kind = learner["gradient_booster"]["name"]
     if kind != "gbtree":
         hint = "which has no trees" if kind == "gblinear" else "which leaves trees out of the sum"
@@ -162,12 +161,6 @@ def _read_labels(column: dict[str, Any]) -> tuple[Label, ...] | None:
     # that no label has, for _check_categories to find.
     text = bytes(byte % 256 for byte in values or ()).decode("ascii", errors="replace")
     return tuple(text[first:last] for first, last in itertools.pairwise(ends)) or None
-
-
-def _right_sets(source: dict[str, Any]) -> dict[int, frozenset[int]]:
-    """List the categories that go right at each split by category."""
-    parts = zip(source["categories_nodes"], source["categories_segments"], source["categories_sizes"], strict=True)
-    return {node: frozenset(source["categories"][first : first + size]) for node, first, size in parts}
 
 
 def _check_categories(levels: tuple[Label, ...] | None, name: str, stand_in: float) -> None:

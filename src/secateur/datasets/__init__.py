@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from secateur.datasets.dataset import Dataset
-from secateur.datasets.tables import TABLES, load_table
+from secateur.datasets.dataset import TABLES, Dataset, load_table
 from secateur.errors import ParameterError, did_you_mean
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["DATASETS", "Dataset", "load"]
 

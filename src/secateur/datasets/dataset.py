@@ -1,18 +1,48 @@
-"""A data set as every experiment sees it, and the encoding that all of them share."""
+"""A data set as every experiment sees it, and the paper's two decision tables, small enough to be part of the package.
+
+Weather: Quinlan's play table, 14 cases. human-id: eight persons described by height, hair and eyes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+__all__ = ["TABLES", "Dataset", "encode", "load_table"]
 
-    from numpy.typing import NDArray
-
-__all__ = ["Dataset", "encode"]
+WEATHER = """
+Outlook  Temperature Humidity Windy Play
+sunny    hot         high     false no
+sunny    hot         high     true  no
+overcast hot         high     false yes
+rainy    mild        high     false yes
+rainy    cool        normal   false yes
+rainy    cool        normal   true  no
+overcast cool        normal   true  yes
+sunny    mild        high     false no
+sunny    cool        normal   false yes
+rainy    mild        normal   false yes
+sunny    mild        normal   true  yes
+overcast mild        high     true  yes
+overcast hot         normal   false yes
+rainy    mild        high     true  no
+"""
+HUMAN_ID = """
+Height Hair  Eyes  Class
+short  blond blue  +
+tall   blond brown -
+tall   red   blue  +
+short  dark  blue  -
+tall   dark  blue  -
+tall   blond blue  +
+tall   dark  brown -
+short  blond brown -
+"""
+TABLES = {"weather": WEATHER, "human-id": HUMAN_ID}
 
 
 @dataclass(frozen=True)
@@ -44,16 +74,6 @@ class Dataset:
 def encode(names: Sequence[str], cells: NDArray[np.str_]) -> tuple[NDArray[np.float32], tuple[str, ...]]:
     """Turn texts into numbers: a column of numbers stays one, every other becomes full one-hot columns.
 
-    Parameters
-    ----------
-    names : sequence of str
-    cells : ndarray of str, shape (n_rows, n_attributes)
-
-    Returns
-    -------
-    X : ndarray of float32, shape (n_rows, n_features)
-    feature_names : tuple of str
-
     Examples
     --------
     >>> X, names = encode(["age", "eyes"], np.array([["30", "blue"], ["41", "?"]]))
@@ -74,3 +94,12 @@ def encode(names: Sequence[str], cells: NDArray[np.str_]) -> tuple[NDArray[np.fl
                 indicators.append((column == level).astype(np.float32))
                 indicator_names.append(f"{name}={level}")
     return np.column_stack([*numeric, *indicators]), (*numeric_names, *indicator_names)
+
+
+def load_table(name: str) -> Dataset:
+    """Load an embedded table; its labels are texts."""
+    header, *lines = (line.split() for line in TABLES[name].strip().splitlines())
+    cells = np.array(lines)
+    X, names = encode(header[:-1], cells[:, :-1])
+    labels = cells[:, -1]
+    return Dataset(name, X, labels, names, header[-1], tuple(np.unique(labels).tolist()))

@@ -1,22 +1,19 @@
-"""Check that rows keep to the facts of a tree, and name the first that does not."""
+"""Check that rows satisfy the facts of a tree, and name the first that does not."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError
-from secateur.tree.facts import Implication
+from secateur.tree.facts import Claim, Group, Implication
+from secateur.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from numpy.typing import NDArray
-
     from secateur.rows.rows import Rows
-    from secateur.tree.facts import Claim, Group
-    from secateur.tree.tree import Tree
 
 __all__ = ["check_facts", "find_broken_facts"]
 
@@ -68,7 +65,7 @@ class _Block:
     def __init__(self, tree: Tree, rows: Rows, span: tuple[int, int], name: str = "X", first: int = 0) -> None:
         self.tree, self.name, self.first = tree, name, first
         features = np.array(sorted(tree.facts.features(tree.n_features)), dtype=np.int64)
-        self.columns = dict(zip(features.tolist(), rows.select(*span, features).T, strict=True))
+        self.columns = dict(zip(features.tolist(), rows.read(*span, features).T, strict=True))
 
     def check_group(self, group: Group) -> None:
         """Check that a group's columns hold 0 and 1, and that at most one of them is 1."""
@@ -88,7 +85,7 @@ class _Block:
         raise InputError(f"Row {self.first + row} of {self.name} is not one-hot in the group {group.name!r}: {found}.")
 
     def check_decimals(self, feature: int) -> None:
-        """Check that a column's numbers have no more decimals than is known."""
+        """Check that a column's numbers have no more decimals than the fact states."""
         values, n_decimals = self.columns[feature], self.tree.facts.decimals_of[feature]
         # The decimal nearest to a number is the number itself, read back, if it has no more digits.
         broken = (np.round(values.astype(np.float64), n_decimals).astype(values.dtype) != values) & ~np.isnan(values)

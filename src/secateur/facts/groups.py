@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError, ParameterError, did_you_mean
 from secateur.frames import check_unique, frame_columns
 from secateur.tree.facts import Group
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Label, Tree
+from secateur.tree.tree import Label, Tree
 
 __all__ = ["find_feature", "find_groups", "is_listing", "read_groups"]
 
@@ -27,7 +22,7 @@ MOST_NAMED = 3  # columns that make up the name of a group whose columns share n
 def find_groups(X: Any, *, feature_names: Sequence[str] | None = None) -> dict[str, list[str] | list[int]]:
     """Find columns of zeros and ones that stand for one categorical.
 
-    A group is the shortest run of neighbouring columns of which exactly one is 1 in every row. That is how one-hot
+    A group is the shortest run of neighbouring columns with exactly one 1 in every row. That is how one-hot
     encoders write a categorical (with every level, none dropped). Where a level was dropped, or where columns were
     shuffled, list the groups by hand.
 
@@ -186,7 +181,7 @@ def _binary_columns(X: Any) -> list[NDArray[np.bool_] | None]:
     for column in columns:
         try:
             values = None if column is None else np.asarray(column, dtype=np.float64)
-        except (TypeError, ValueError):  # a missing value that is no NaN
+        except (TypeError, ValueError):  # a missing value other than NaN
             values = None
         found.append(values == 1 if values is not None and ((values == 0) | (values == 1)).all() else None)
     if not found or not len(columns[0] if columns[0] is not None else [0]):

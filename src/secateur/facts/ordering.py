@@ -1,4 +1,4 @@
-"""Say which of two possible rows is the larger, given a sign for each column.
+"""Decide which of two possible rows is the larger, given a sign for each column.
 
 A row lies at or above another where every column does. A column of sign +1 must not fall, one of sign -1 must not rise,
 one of sign 0 must not change. NaN compares with NaN alone. A category compares with itself, and with those that a fact
@@ -11,21 +11,17 @@ another where each of its columns does.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import ParameterError, shorten
+from secateur.facts.possible_rows import Bundle, Feasible
 from secateur.tree.pipeline_columns import find_cuts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.facts.possible_rows import Bundle, Feasible
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["Ordering", "find_ordering", "find_ranks"]
 
@@ -35,20 +31,12 @@ MOST_COMPARED = 1 << 13
 
 @dataclass(frozen=True)
 class Ordering:
-    """Which values of a feasible tree's features favour the second class more.
-
-    Attributes
-    ----------
-    feasible : Feasible
-    signs : ndarray of int8, shape (n_features,)
-        The sign of each feature that holds numbers; 0 for all others.
-    above : mapping of int to ndarray of bool
-        Of each feature that holds codes: whether code ``b`` lies at or above code ``a``, at ``[a, b]``. Features whose
-        codes compare with themselves alone are left out.
-    """
+    """Which values of a feasible tree's features favour the second class more."""
 
     feasible: Feasible
-    signs: NDArray[np.int8]
+    signs: NDArray[np.int8]  # of each feature that holds numbers; 0 for all others
+    # Of each feature that holds codes: whether code b lies at or above code a, at [a, b]. Features whose codes compare
+    # with themselves alone are left out.
     above: Mapping[int, NDArray[np.bool_]]
 
 

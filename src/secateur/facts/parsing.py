@@ -1,32 +1,27 @@
 """Facts as a person writes them: ``0 <= bmi <= 100``, ``city in {Paris, Rome}``, ``pregnant = yes => sex = female``.
 
 ``bmi has 1 decimal`` and ``age is a whole number`` say how fine a column's numbers are, ``size is ordered: S < M < L``
-says which of a column's categories are the larger ones. Other facts are written as
-conditions are read. A name that holds an operator stands between backticks, a label that holds a comma or, in an
-order, ``<`` between quotes.
-Numbers are compared as the tree compares them, rounded to its dtype.
+which of a column's categories are the larger ones. Other facts are written like conditions. A name that holds an
+operator stands between backticks, a label that holds a comma or, in an order, ``<`` between quotes. Numbers are
+compared as the tree compares them, rounded to its dtype.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from secateur.errors import ParameterError, did_you_mean, shorten
 from secateur.facts.groups import is_listing
 from secateur.tree.decimals import MOST_DECIMALS
-from secateur.tree.facts import Claim, Facts, Implication, Order
+from secateur.tree.facts import Claim, Facts, Group, Implication, Order
 from secateur.tree.regions import Region, domain_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from secateur.tree.facts import Group
-    from secateur.tree.tree import Label, Tree
+from secateur.tree.tree import Label, Tree
 
 __all__ = ["parse_facts"]
 
@@ -44,7 +39,7 @@ TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "=="}
 class _Subject(NamedTuple):
     """A column or a group that a fact may be about."""
 
-    refusal: str | None  # why no fact can be about it
+    obstacle: str | None  # why no fact can be about it
     number: int
     labels: tuple[Label, ...] | None  # of a categorical or a group
     domain: Region
@@ -99,7 +94,7 @@ class _Parser:
         self.dtype, self.n_features = np.dtype(tree.dtype).type, tree.n_features
         self.subjects = {
             tree.feature_name(feature): _Subject(
-                _refusal(tree, feature), feature, tree.categories[feature], domain_of(tree, feature)
+                _find_obstacle(tree, feature), feature, tree.categories[feature], domain_of(tree, feature)
             )
             for feature in range(tree.n_features)
         }
@@ -175,8 +170,8 @@ class _Parser:
                 f"Cannot read the fact {words!r}: expected a column, <=, <, >=, >, =, != or in, and a value; the "
                 f"columns are {shorten(list(self.subjects))}.{hint}"
             )
-        if subject.refusal is not None:
-            raise ParameterError(f"The fact {words!r} cannot be used: {subject.refusal}.")
+        if subject.obstacle is not None:
+            raise ParameterError(f"The fact {words!r} cannot be used: {subject.obstacle}.")
         return subject
 
     def _split(self, text: str) -> Iterator[list[_Part]]:
@@ -262,15 +257,15 @@ def _split_order(ranked: str, known: Mapping[str, int]) -> list[str]:
     return next((labels for labels in (apart, quoted, plain) if all(label in known for label in labels)), quoted)
 
 
-def _refusal(tree: Tree, feature: int) -> str | None:
-    """Say why no fact can be about a column behind a pipeline."""
+def _find_obstacle(tree: Tree, feature: int) -> str | None:
+    """Describe why no fact can be about a column behind a pipeline."""
     if tree.columns is None:
         return None
     name = tree.feature_name(feature)
     if tree.columns.cuts[feature] is not None:
         return f"the pipeline asks {name!r} by cell, as bins or by a falling function"
     if feature not in tree.columns.asked and feature not in tree.feature:
-        return f"the tree does not ask for {name!r}, so nothing rests on it"
+        return f"the tree does not ask for {name!r}, so nothing depends on it"
     return None
 
 

@@ -1,7 +1,7 @@
 """Turn facts into a tree over possible rows only, which every walk understands.
 
 The walks of :mod:`secateur.kernels.walks` ask one thing of a box: does it leave every feature a value? So a fact is
-used by changing what the values are, and no walk needs to know of it. Nodes, links and leaves stay as they are.
+used by changing what the values are, and no walk needs to know of it. Nodes, edges and leaves stay as they are.
 
 * Whole numbers, and numbers with a known number of decimals: a threshold is rounded down to one, so that 29.2 and 29.5
   are the same limit with nothing between them.
@@ -14,24 +14,20 @@ used by changing what the values are, and no walk needs to know of it. Nodes, li
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import ParameterError, shorten
 from secateur.tree.contract import freeze_tree
 from secateur.tree.decimals import round_down_to_decimals
 from secateur.tree.facts import Claim, Facts
 from secateur.tree.regions import Region, domain_of, pick_number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Label, Tree
+from secateur.tree.tree import Label, Tree
 
 __all__ = ["Bundle", "Feasible", "check_possible", "find_feasible"]
 
@@ -49,19 +45,10 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Feasible:
-    """A tree as it is for possible rows.
+    """A tree as it is for possible rows: the same nodes over possible values."""
 
-    Attributes
-    ----------
-    tree : Tree
-        The same nodes over possible values. The first feature of a bundle stands for all of it; its facts are those
-        that its thresholds do not tell.
-    bundles : mapping of int to Bundle
-        Bundles by the feature that stands for them.
-    """
-
-    tree: Tree
-    bundles: Mapping[int, Bundle] = field(default_factory=dict)
+    tree: Tree  # its facts are those that its thresholds do not tell
+    bundles: Mapping[int, Bundle] = field(default_factory=dict)  # by their first feature, which stands for all of it
 
     def read_state(self, feature: int, value: Label | None) -> dict[int, Label | None]:
         """Read the values of the columns that a feature stands for from what was picked for it."""
@@ -102,7 +89,7 @@ class _TooTiedError(ParameterError):
 
 
 def check_possible(tree: Tree) -> None:
-    """Refuse facts that no row can keep to."""
+    """Reject facts that no row can satisfy."""
     find_feasible(tree, linked=False)
     with suppress(_TooTiedError):  # methods that must look at all that they leave say so
         find_feasible(tree)
@@ -150,7 +137,7 @@ def _round(region: Region, n_decimals: int, dtype: str) -> Region:
 
 
 def _claimed_regions(tree: Tree, facts: Facts, closed: Iterable[int]) -> dict[int, Region]:
-    """Find what the claims leave each feature that they are about; refused categories are left out too."""
+    """Find what the claims leave each feature that they are about; rejected categories are left out too."""
     regions: dict[int, Region] = {}
     for feature in closed:
         levels = tree.categories[feature] or ()
@@ -189,7 +176,7 @@ def _find_states(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
             premise = _holds(tree, atoms[place_of[first]], known.premise)[places[place_of[first]]]
             possible &= ~premise | _holds(tree, atoms[place_of[second]], known.conclusion)[places[place_of[second]]]
     if not possible.any():
-        raise ParameterError(f"The facts contradict each other: no row can keep to all that is said of {names}.")
+        raise ParameterError(f"The facts contradict each other: no row can satisfy all that is said of {names}.")
     kept = [atom.keep(place[possible]) for atom, place in zip(atoms, places, strict=True)]
     return _Atom(
         features,

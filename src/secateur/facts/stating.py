@@ -1,9 +1,9 @@
-"""Gather what a caller knows of the columns into the facts of a tree."""
+"""Gather what a caller states about the columns into the facts of a tree."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secateur.errors import ParameterError, did_you_mean
 from secateur.facts.groups import find_feature, is_listing, read_groups
@@ -13,32 +13,16 @@ from secateur.frames import frame_columns
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import NO_FACTS, Claim, Facts
 from secateur.tree.regions import Region
-
-if TYPE_CHECKING:
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["state_facts", "whole_by_dtype"]
 
 
 def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None, facts: Any = None) -> Tree:
-    """Add to a tree what the caller and the types of the columns say of its columns.
+    """Add to a tree what the caller and the types of the columns state about its columns.
 
-    Parameters
-    ----------
-    tree : Tree
-    X : array-like or data frame, or None
-        Rows; the types of a frame tell which columns hold whole numbers. An array has one type for all columns, which
-        says nothing of any one of them.
-    groups : mapping of str to list, or list of lists, default=None
-        Lists of columns, each of which stands for one categorical.
-    integers : list of columns, default=None
-        Columns that hold whole numbers.
-    facts : list of str, default=None
-        Bounds, lists of categories and implications, in words.
-
-    Returns
-    -------
-    Tree
+    ``groups``, ``integers`` and ``facts`` are those of :func:`secateur.simplify`. The types of a frame ``X`` tell which
+    columns hold whole numbers; an array has one type for all columns, which says nothing about any one of them.
     """
     stated = tree.facts
     listed = () if groups is None else read_groups(tree, groups)
@@ -82,7 +66,7 @@ def whole_by_dtype(tree: Tree, X: Any) -> dict[int, bool]:
     try:
         schema = nw.from_native(X, eager_only=True).schema
     except TypeError:
-        return {}  # rows that do not fit are refused when they are checked
+        return {}  # rows that do not fit are rejected when they are checked
     names = list(schema.names()) if tree.feature_names is None else list(tree.feature_names)
     types = [schema.get(name) for name in names[: tree.n_features]]
     if tree.columns is not None:  # other columns are not looked at, and may hold anything

@@ -302,7 +302,7 @@ def _close_to_izza(evidence: Evidence) -> list[Finding]:
 def _sets_differ(evidence: Evidence) -> list[Finding]:
     ours, other = evidence.deleted("Weather", "M1-D"), evidence.deleted("Weather", "M2-D")
     matched = [link for link in sibling_rule().deleted_ids if sibling_rises(link)]
-    shown = f"Weather: {len(ours - other)} are only M1-D's; our sibling figure: {len(matched)} matched link is M2's"
+    shown = f"Weather: {len(ours - other)} are only M1-D's; our sibling figure: {len(matched)} matched edge is M2's"
     return [Finding("", shown, bool(ours - other) and bool(matched))]
 
 

@@ -1,9 +1,9 @@
-"""How short a text about a tree can be, and how many rows it then decides otherwise than the tree.
+"""How short a text about a tree can be, and on how many rows it then differs from the tree.
 
-Compact rules at several budgets lie beside rules of the other methods, one for each leaf, and beside what else makes a
-text short: pruning the tree. A pruned tree is taken from the path of cost-complexity pruning so that its text is as
-long as that of the compact rules of the same split, as nearly as the path allows; it is read compactly, and leaf by
-leaf. Only CART trees are pruned: the stand-in's local search has no such path.
+Lists at several budgets lie beside rules of the other methods, one for each leaf, and beside pruned trees. A pruned
+tree is taken from the path of cost-complexity pruning so that its text is as long as the list of the same split, as
+nearly as the path allows; it is read as a list, and leaf by leaf. Only CART trees are pruned: the stand-in's local
+search has no such path.
 
 Every number is counted anew from the rows that rules cover, so that nothing is taken from what a method promises.
 """
@@ -52,7 +52,7 @@ LEAF_BY_LEAF: dict[str, dict[str, dict[str, float]]] = {
 }
 METRICS = ("conditions_left", "rules_left", "disagreement", "delta_accuracy")
 # Rules that a budget shortened; those of them that fall too far below their leaf's reliability; and of all rules, those
-# whose class is not the commonest among their rows, and conditions that are stated with two classes.
+# whose class most of their rows do not have, and conditions that two classes have.
 FACTS = ("paid", "below_guard", "not_commonest", "twins")
 PAID_FOR = (Why.WITHIN_BUDGET, Why.DECIDED_OTHERWISE)
 ROUNDING = 1e-9
@@ -67,7 +67,7 @@ class LengthPoint:
     n_splits: int  # of each data set
     conditions_left: float  # percentages of the tree's conditions and rules
     rules_left: float
-    disagreement: float  # percentage of unseen rows decided otherwise than by the tree
+    disagreement: float  # percentage of unseen rows that differ from the tree
     delta_accuracy: float
     paid: int | None  # these are of FACTS; None for pruned trees and for other tools
     below_guard: int | None
@@ -171,7 +171,7 @@ def _decide(rules: secateur.Rules, X: Any) -> NDArray[Any]:
 
 
 def _measure_pruned(found: _Split, lengths: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Prune the tree until its text is as long as compact rules are, and read it compactly and leaf by leaf."""
+    """Prune the tree until its text is as long as the list, and read it as a list and leaf by leaf."""
     path = found.model.cost_complexity_pruning_path(found.X_train, found.y_train)
     texts: dict[str, list[tuple[int, int, Any]]] = {PRUNED: [], PRUNED_LEAVES: []}
     n_leaves = -1
@@ -243,9 +243,9 @@ def compact_page(arm: Arm, points: Sequence[LengthPoint]) -> Page:
         for point in points
     )
     n_splits = min((point.n_splits for point in points), default=0)
-    header = ("what is read", "setting", "conditions left %", "rules left %", "rows decided otherwise %", "ΔAccuracy")
+    header = ("what is read", "setting", "conditions left %", "rules left %", "rows that differ %", "ΔAccuracy")
     return Page(
-        f"Conditions left, and unseen rows decided otherwise than by the tree, {arm.learner}",
+        f"Conditions left, and unseen rows that differ from the tree, {arm.learner}",
         f"{arm.title}, {n_splits} splits; percentages of the tree's own rules, one for each leaf, and of the test rows",
         header,
         rows,
@@ -253,16 +253,16 @@ def compact_page(arm: Arm, points: Sequence[LengthPoint]) -> Page:
 
 
 def _without_unpruned(points: Sequence[LengthPoint]) -> list[LengthPoint]:
-    """Leave out the pruned tree that is as long as exact compact rules when read so: nothing is pruned from it."""
+    """Leave out the pruned tree that is as long as the exact list when read so: nothing is pruned from it."""
     return [point for point in points if (point.method, point.knob) != (PRUNED, "0")]
 
 
 def _name(point: LengthPoint) -> tuple[str, str]:
     """Say what is read, and its setting."""
     if point.method in (PRUNED, PRUNED_LEAVES):
-        return f"the tree {point.method}", f"as long as compact, {_budget(point.knob)}"
+        return _label(point.method), f"as long as the list, {_budget(point.knob)}"
     if point.method == COMPACT:
-        return "compact rules", _budget(point.knob)
+        return "the list", _budget(point.knob)
     if point.method == TE2RULES:
         return "TE2Rules", "its own"
     setting = f"δ = {_share(point.knob)}" if point.method == "budgeted" else point.knob
@@ -292,7 +292,7 @@ STYLES = {
 def draw_lengths(
     pages: Mapping[str, tuple[Arm, Sequence[LengthPoint]]], directory: Path, kinds: Sequence[str] = ("svg", "png")
 ) -> list[Path]:
-    """Draw conditions left against rows decided otherwise, a panel for each arm."""
+    """Draw conditions left against rows that differ, a panel for each arm."""
     figure, panels = load_pyplot().subplots(
         1, len(pages), figsize=(6.5 * len(pages), 5), layout="constrained", sharey=True, squeeze=False
     )
@@ -319,7 +319,7 @@ def draw_lengths(
         # The square root spreads what lies near 0, which a logarithm could not show.
         panel.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0)), np.square))
         panel.set_xticks([0, 0.25, 0.5, 1, 2, 4, 8], ["0", "0.25", "0.5", "1", "2", "4", "8"])
-        panel.set(xlabel="unseen rows decided otherwise than by the tree, %", title=arm.title, ylim=(0, 100))
+        panel.set(xlabel="unseen rows that differ from the tree, %", title=arm.title, ylim=(0, 100))
         panel.set_xlim(left=0)
         panel.grid(alpha=0.3)
     panels[0][0].set(ylabel="conditions left, %")
@@ -330,4 +330,5 @@ def draw_lengths(
 def _label(method: str) -> str:
     if method in LEAF_BY_LEAF:
         return f"a rule for each leaf: {method}"
-    return {COMPACT: "compact rules", TE2RULES: TE2RULES}.get(method, f"the tree {method}")
+    names = {COMPACT: "the list", TE2RULES: TE2RULES, PRUNED: "the tree pruned, read as a list"}
+    return names.get(method, f"the tree {method}")

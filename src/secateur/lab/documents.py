@@ -128,18 +128,17 @@ def make_blocks(evidence: Evidence) -> dict[str, str]:
         pages = [
             page
             for page in make_pages(ARMS[arm], evidence.tables[arm])
-            if not page.title.endswith("by data set") and not page.title.startswith("Agreement")
+            if not page.title.endswith("by data set") and not page.title.startswith(("Agreement", "Strict-prefix"))
         ]
         blocks[f"agreement-{arm}"] = _agreement(evidence, arm)
         blocks[f"tables-{arm}"] = "\n".join(to_markdown(page, level=4) for page in pages)
         blocks[f"beyond-{arm}"] = _beyond(arm)
         blocks[f"compact-{arm}"] = to_markdown(compact.compact_page(ARMS[arm], _texts(arm)), level=4)
         blocks[f"by-folds-{arm}"] = to_markdown(beyond.picks_page(ARMS[arm], load_study("by_folds", arm)), level=4)
-    blocks["differences-optimal"] = _differences(evidence)
+    blocks["differences-optimal"] = _differences()
     blocks["tolerances"] = _tolerances(evidence)
     blocks["deterministic"] = _deterministic(evidence)
     blocks["budget-conflict"] = _budget_conflict()
-    blocks["faithful"] = _faithful()
     blocks["compact-beside-pruning"] = _beside_pruning()
     blocks["compact-promises"] = _promises()
     blocks["runtime"] = _runtime(evidence)
@@ -148,7 +147,7 @@ def make_blocks(evidence: Evidence) -> dict[str, str]:
 
 
 def make_index_blocks() -> dict[str, str]:
-    """Write the parts of ``index.md``: what some methods and compact rules do, on CART trees."""
+    """Write the parts of ``index.md``: what some methods and the list do, on CART trees."""
     found = {
         (point.method, point.knob): point
         for point in beyond.find_fronts(beyond.summarize_beyond(load_study("beyond", "cart")))
@@ -178,11 +177,11 @@ def make_index_blocks() -> dict[str, str]:
 
 def _index_compact() -> str:
     found = {point.knob: point for point in _texts("cart") if point.method == compact.COMPACT}
-    lines = ["| | conditions left | rules left | rows decided otherwise |", "|---|---|---|---|"]
-    for knob, name in {"0": "`compact`", "0.005": "`compact`, budget 0.5 %", "0.01": "`compact`, budget 1 %"}.items():
+    lines = ["| list | conditions left | rules left | rows that differ |", "|---|---|---|---|"]
+    for knob, name in {"0": "without a budget", "0.005": "budget 0.5 %", "0.01": "budget 1 %"}.items():
         point = found[knob]
-        otherwise = f"{point.disagreement:.2f} %" if point.disagreement else "0"
-        lines.append(f"| {name} | {point.conditions_left:.1f} % | {point.rules_left:.0f} % | {otherwise} |")
+        differ = f"{point.disagreement:.2f} %" if point.disagreement else "0"
+        lines.append(f"| {name} | {point.conditions_left:.1f} % | {point.rules_left:.0f} % | {differ} |")
     return "\n".join([*lines, ""])
 
 
@@ -209,21 +208,12 @@ def _agreement(evidence: Evidence, arm: str) -> str:
     )
 
 
-def _differences(evidence: Evidence) -> str:
-    methods = ("M1-P", "M2-P", "Izza", "Quinlan")
-    found = {(c.dataset, c.method, c.column): c.ours - c.theirs for c in evidence.cells("optimal")}
-    rows = tuple(
-        (d, *(f"{found[d, m, 'rule_irc_pct']:+.1f} / {found[d, m, 'irc_per_rule_pct']:+.1f}" for m in methods))
-        for d in DATASETS
-    )
-    note = "ours minus the paper's IAI, RuleIRC / IRC per rule, in points"
-    page = Page("Differences by data set", note, ("data set", *methods), rows)
+def _differences() -> str:
     leaves = fmean(split["n_rules"] for split in load_study("splits", "optimal") if split["dataset"] == "adult")
-    words = (
+    return (
         "Adult and heart-h, and to a lesser degree spambase, stand out for M2-P and Izza. Our adult trees are small "
         f"({leaves:.1f} leaves on average), so a few rules change the rate a lot.\n"
     )
-    return to_markdown(page, level=4) + "\n" + words
 
 
 def _tolerances(evidence: Evidence) -> str:
@@ -250,27 +240,6 @@ def _beyond(arm: str) -> str:
     return to_markdown(beyond.beyond_page(ARMS[arm], points, len(splits) // len(DATASETS)), level=4)
 
 
-def _faithful() -> str:
-    """Tell where `faithful` lies beside `exact` and `mismatch`, and on which fronts."""
-    header = ("trees", "method", "removed %", "conflict %", "MacroDev", "ΔBrier", "largest |D|", "on a front at ε =")
-    rows = []
-    for arm, name in reversed(ARM_NAMES.items()):
-        points = beyond.find_fronts(beyond.summarize_beyond(load_study("beyond", arm)))
-        for method in ("exact", "faithful", "mismatch"):
-            mine = [point for point in points if point.method == method]
-            one = next((point for point in mine if point.knob == beyond.PAPER_TOLERANCES), mine[0])
-            fronts = []
-            for front in (*beyond.FRONTS, beyond.JOINTLY):
-                knobs = [point.knob for point in mine if front in point.fronts]
-                if knobs:
-                    listed = ", ".join(knobs) if one.knob else "–"
-                    fronts.append(f"{beyond.FRONTS.get(front, front)}: {listed}")
-            numbers = (f"{one.removed:.2f}", f"{one.conflict:.2f}", f"{one.macro_dev:.2f}", f"{one.delta_brier:+.4f}")
-            rows.append((name, method, *numbers, f"{one.max_abs_d:.2f}", "; ".join(fronts)))
-    note = "at the paper's ε; the last column lists every ε at which a method is on a front"
-    return to_markdown(Page("faithful beside exact and mismatch", note, header, tuple(rows)), level=4)
-
-
 def _budget_conflict() -> str:
     table = beyond.summarize_beyond(load_study("beyond", "cart"))
     found = {r["dataset"]: r["conflict"] for r in table if (r["method"], r["knob"]) == ("budgeted", "0.015")}
@@ -290,7 +259,7 @@ def _texts(arm: str) -> list[compact.LengthPoint]:
 
 
 def _beside_pruning() -> str:
-    """Say what compact rules, pruned trees of the same length and TE2Rules do, on CART trees."""
+    """Say what the list, pruned trees of the same length and TE2Rules do, on CART trees."""
     found = {(point.method, point.knob): point for point in _texts("cart")}
     short = found[compact.COMPACT, "0.005"]
     read, leaves = found[compact.PRUNED, "0.005"], found[compact.PRUNED_LEAVES, "0.005"]
@@ -302,13 +271,12 @@ def _beside_pruning() -> str:
         if (splits := [split for split in load_study("te2rules", "cart") if split["dataset"] == dataset])
     ]
     return (
-        f"Exact compact rules leave {exact.conditions_left:.1f} % of the conditions of CART trees and "
-        f"{exact.rules_left:.0f} % of the rules, and decide no row otherwise. With a budget of 0.5 % they leave "
-        f"{short.conditions_left:.1f} % and decide {short.disagreement:.2f} % of the unseen rows otherwise than the "
-        f"tree. Pruned to that length, the tree decides {read.disagreement:.1f} % otherwise if what is left of it is "
-        f"read compactly, and {leaves.disagreement:.1f} % if leaf by leaf: {more[0]:.1f} and {more[1]:.0f} times as "
-        "many. TE2Rules leaves "
-        f"{other.conditions_left:.1f} % and decides {other.disagreement:.1f} % otherwise, from "
+        f"The exact list leaves {exact.conditions_left:.1f} % of the conditions of CART trees and "
+        f"{exact.rules_left:.0f} % of the rules, and changes no answer. With a budget of 0.5 % it leaves "
+        f"{short.conditions_left:.1f} % and differs from the tree on {short.disagreement:.2f} % of the unseen rows. "
+        f"Pruned to that length, the tree differs on {read.disagreement:.1f} % if it is read as a list, and on "
+        f"{leaves.disagreement:.1f} % if leaf by leaf: {more[0]:.1f} and {more[1]:.0f} times as many. TE2Rules leaves "
+        f"{other.conditions_left:.1f} % and differs on {other.disagreement:.1f} %, from "
         f"{min(by_dataset):.1f} % to {max(by_dataset):.1f} % by data set.\n"
     )
 
@@ -317,16 +285,16 @@ def _promises() -> str:
     """Count the rules over all splits that break what a budget, or a ceiling of conflict, promises."""
     points = [point for arm in ARM_NAMES for point in _texts(arm)]
     parts = []
-    for method, name in ((compact.COMPACT, "compact rules, a budget"), ("budgeted", "`budgeted`, δ")):
+    for method, name in ((compact.COMPACT, "the list, a budget"), ("budgeted", "`budgeted`, δ")):
         mine = [point for point in points if point.method == method]
         paid, below, rare, twins = (sum(getattr(point, fact) or 0 for point in mine) for fact in compact.FACTS)
         parts.append(
-            f"Of {name} shortened {paid:,}; {below} of these lie more than {beyond.GUARD:g} below the "
-            f"reliability of their leaf, {rare} state a class that is not the commonest among their training rows, and "
-            f"{twins} times the same conditions are stated with two classes."
+            f"Of the rules of {name} shortened {paid:,}; {below} of these lie more than {beyond.GUARD:g} below the "
+            f"reliability of their leaf, {rare} predict a class that most of their training rows do not have, and "
+            f"{twins} times two classes have the same conditions."
         )
     checked = (
-        "Each promise was checked from the training rows on every split, in both arms, at every setting of the tables "
+        "Each guarantee was checked on the training rows of every split, in both arms, at every setting of the tables "
         "above."
     )
     return f"{checked} {' '.join(parts)}\n"

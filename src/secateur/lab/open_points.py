@@ -159,7 +159,7 @@ OPEN_POINTS = (
     ),
     OpenPoint(
         "H when no ancestor predicts one class only",
-        "The leaf itself; then every mismatched link is outside.",
+        "The leaf itself; then every mismatched edge is outside.",
         _always("As in the paper."),
     ),
     OpenPoint(
@@ -217,7 +217,7 @@ OPEN_POINTS = (
         f"Splits 0 to {N_SPLITS - 1} and trees with the split's number as random_state.",
         _always(
             "The paper's are not published, so agreement is statistical. SE: our standard deviation over n splits "
-            "· √(1/n + 1/30), for both sides vary."
+            "· √(1/n + 1/30), because both sides vary."
         ),
     ),
     OpenPoint(

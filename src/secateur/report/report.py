@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError
-from secateur.report.lists import BUDGETS
 from secateur.report.page import render_page
 from secateur.report.summarize import summarize
 from secateur.rows.whole_files import write_whole
@@ -16,7 +15,6 @@ from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
 
     from secateur.rules.rules import Rules
 
@@ -100,20 +98,9 @@ class Report:
         return f"<Report: {summary['title']!r}, {listed} and otherwise, of {summary['size']['n_rules']} leaves>"
 
 
-def make_report(
-    rules: Rules,
-    X: Any = None,
-    y: Any = None,
-    *,
-    sample_weight: Any = None,
-    target: str | None = None,
-    title: str | None = None,
-    budgets: Any = BUDGETS,
-    notes: Sequence[str] = (),
-) -> Report:
+def make_report(rules: Rules, X: Any = None, y: Any = None, **options: Any) -> Report:
     """Make the report of rules; the parameters are those of :func:`summarize`."""
-    words: dict[str, Any] = {"target": target, "title": title, "notes": notes}
-    return Report(summarize(rules, X, y, sample_weight=sample_weight, budgets=budgets, **words))
+    return Report(summarize(rules, X, y, **options))
 
 
 def rules_to_page(rules: Rules) -> str:

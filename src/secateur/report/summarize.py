@@ -87,7 +87,7 @@ def summarize(
     >>> summary["title"], summary["lists"][summary["list"]]["n_conditions"]
     ('What decides species', 4)
     """
-    if not isinstance(rules, Rules):
+    if not hasattr(rules, "before_choice"):  # the rules of a forest, or no rules at all
         raise InputError(
             f"Expected the rules of one tree, found {type(rules).__name__}. Of a forest, pass the rules of one of its "
             "trees, such as rules[0]."

@@ -1,32 +1,216 @@
-"""Rows of a table, read a batch at a time, so that it need not fit into memory."""
+"""Rows of a table, read a batch at a time in a tree's own terms, so that it need not fit into memory."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import starmap
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError
+from secateur.facts.checking import check_facts
+from secateur.facts.stating import whole_by_dtype
+from secateur.kernels.threads import map_stream
 from secateur.limits import MAX_MEMORY, format_bytes
-from secateur.rows.batches import BatchReader
-from secateur.rows.memory_rows import split_frame
-from secateur.rows.row_source import RowSource
-from secateur.rows.table_columns import find_beside, fit_tree_to
+from secateur.rows.checking import check_finite, check_labels, check_rows, check_weights
+from secateur.rows.encoding import as_objects, check_whole, read_column, read_source, rounds_twice
+from secateur.rows.memory_rows import MemoryRows, split_frame
+from secateur.rows.row_source import Decider, GivenRows, ModelTerms, Result, RowSource, Work
+from secateur.rows.rows import LabelledRows, Rows
+from secateur.rows.sources import Source
+from secateur.rows.table_columns import derives, find_beside, fit_tree_to, read_features
+from secateur.rows.written_values import as_truth, to_label_types
+from secateur.tree.tree import Tree
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+__all__ = ["BatchReader", "BatchedRows"]
 
-    from numpy.typing import NDArray
+# Rows times features of the matrix that a batch becomes.
+MOST_CELLS = 1 << 26
+SHOWN_ROWS = 1_000  # that a pipeline is shown, which alone knows what it does with their types
 
-    from secateur.rows.memory_rows import MemoryRows
-    from secateur.rows.row_source import Decider, GivenRows, ModelTerms, Result
-    from secateur.rows.rows import LabelledRows, Rows
-    from secateur.rows.source import Source
-    from secateur.tree.tree import Tree
 
-__all__ = ["BatchedRows"]
+@dataclass(frozen=True)
+class BatchReader:
+    """Reads the batches of a table for a tree that names the table's columns."""
 
-SHOWN_ROWS = 1_000
+    tree: Tree
+    source: Source
+    y: str | None = None  # the column of the labels
+    weight: str | None = None  # the column of the weights
+    checks_facts: bool = False  # whether to reject a row that contradicts a fact of the tree
+    features: Collection[int] | None = None  # those to read, by default those that the tree asks for
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to read: those of the features, labels and weights."""
+        beside = [name for name in (self.y, self.weight) if name is not None]
+        return list(dict.fromkeys([*self._features.values(), *beside]))
+
+    def map(self, work: Callable[[LabelledRows], Result]) -> Iterator[Result]:
+        """Work on the labelled rows of each batch, in several threads; results come in the order of the rows."""
+        return self._map(lambda batch, first: work(self._read_labelled(batch, first)), self.columns)
+
+    def map_weighted(self, work: Callable[[Rows, NDArray[np.float64] | None], Result]) -> Iterator[Result]:
+        """Work on the rows of each batch and their weights, in several threads, as :meth:`map` does."""
+        return self._map(
+            lambda batch, first: work(self._read_rows(batch, first), self._read_weights(batch, first)), self.columns
+        )
+
+    def map_rows(self, work: Callable[[Any, Rows], Result], columns: list[str] | None = None) -> Iterator[Result]:
+        """Work on the rows of each batch and on the batch itself, of these columns or of those to read."""
+        chosen = self.columns if columns is None else columns
+        return self._map(lambda batch, first: work(batch, self._read_rows(batch, first)), chosen)
+
+    def _map(self, work: Callable[[Any, int], Result], columns: list[str]) -> Iterator[Result]:
+        if derives(self.tree):
+            return starmap(work, self._batches(columns))  # the steps of a pipeline are not made for threads
+        return map_stream(lambda pair: work(*pair), self._batches(columns))
+
+    def _batches(self, columns: list[str]) -> Iterator[tuple[Any, int]]:
+        """Cut batches to a size that suits a tree of many features; give the number of the first row with each."""
+        step = max(1, MOST_CELLS // max(1, self.tree.n_features))
+        n_rows = 0
+        for batch in self.source.read(columns):
+            for first in range(0, batch.num_rows, step):
+                yield batch.slice(first, step), n_rows + first
+            n_rows += batch.num_rows
+        if n_rows == 0:
+            raise self.source.make_empty_error()
+
+    def _read_labelled(self, batch: Any, first: int) -> LabelledRows:
+        rows, named = self._read_rows(batch, first), f"The column {self.y!r} of {self.source.inner_name}"
+        labels = _read_labels(self.tree, batch.column(self.y), first, named)
+        return LabelledRows(rows, labels, self._read_weights(batch, first))
+
+    def _read_weights(self, batch: Any, first: int) -> NDArray[np.float64] | None:
+        import pyarrow as pa
+
+        if self.weight is None:
+            return None
+        column, name = batch.column(self.weight), f"The column {self.weight!r} of {self.source.inner_name}"
+        if not _is_number(column.type) and not pa.types.is_decimal(column.type):
+            raise InputError(f"{name} holds {column.type}, but weights are numbers.")
+        if column.null_count:
+            row = column.is_null().to_numpy(zero_copy_only=False).argmax()
+            raise InputError(f"{name} has a blank (row {first + row}): every row needs a weight.")
+        return check_weights(column.to_numpy(zero_copy_only=False), len(column), is_part=True, name=name, first=first)
+
+    def _read_rows(self, batch: Any, first: int) -> Rows:
+        tree, name = self.tree, self.source.name
+        if derives(tree):  # the pipeline itself must see its rows
+            frame = batch.select(list(self._features.values())).to_pandas()
+            rows = check_rows(tree, frame, name=name, first=first)
+        else:
+            # Pages of columns that are not read are never touched, so they take no memory.
+            matrix = np.zeros((batch.num_rows, tree.n_features), dtype=tree.dtype, order="F")
+            is_finite = True
+            with np.errstate(over="ignore", invalid="ignore"):  # the sum of a column shows whether it is finite
+                for feature, column in self._features.items():
+                    matrix[:, feature] = _read_feature(tree, batch.column(column), column, feature, first, name)
+                    is_finite &= bool(np.isfinite(matrix[:, feature].sum()))
+            rows = Rows.of(matrix)
+            if not is_finite:
+                check_finite(tree, rows, name, first=first, among=np.array(list(self._features), dtype=np.int64))
+        if self.checks_facts:
+            check_facts(tree, rows, typed=self._typed, name=name, first_row=first)
+        return rows
+
+    @cached_property
+    def _features(self) -> dict[int, str]:
+        """The features to read, and their columns."""
+        return {f: (self.tree.feature_names or ())[f] for f in read_features(self.tree, self.features)}
+
+    @cached_property
+    def _typed(self) -> dict[int, bool]:
+        return whole_by_dtype(self.tree, self.source.schema.empty_table())
+
+
+def _read_feature(tree: Tree, column: Any, name: str, feature: int, first: int, what: str) -> NDArray[Any]:
+    """Read a column of a batch as numbers or codes, which are cast to the tree's dtype like rows in memory."""
+    import pyarrow as pa
+
+    is_number = _is_number(column.type)
+    levels = tree.categories[feature]
+    if levels is None and is_number and tree.columns is None:
+        numbers: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+        if rounds_twice(tree):
+            check_whole(numbers, name, what, first)
+        if numbers.dtype.kind in "iub" or (numbers.dtype.kind == "f" and pa.types.is_floating(column.type)):
+            return numbers  # whole numbers with blanks would be rounded twice
+    by_cell = tree.columns is not None and tree.columns.cuts[feature] is not None
+    if is_number and (levels is None or by_cell):
+        return _to_terms(tree, column, name, feature, first, what)
+    values, place = _find_distinct(column)
+    try:
+        return _to_terms(tree, _find_truths(values, levels), name, feature, first, what)[place]
+    except InputError:
+        _to_terms(tree, column, name, feature, first, what)  # which names the row
+        raise
+
+
+def _to_terms(tree: Tree, column: Any, name: str, feature: int, first: int, what: str) -> NDArray[Any]:
+    import narwhals as nw
+    import pyarrow as pa
+
+    series = nw.from_native(pa.table({name: column}))[name]
+    if tree.columns is None:
+        return read_column(tree, series, feature, what, first=first)
+    return read_source(tree, tree.columns, series, feature, first, what)
+
+
+def _find_distinct(column: Any) -> tuple[Any, NDArray[np.int64]]:
+    """Find the different values of a column, a blank behind them, and the place of each row's value."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(column.type):  # which has fewer functions
+        column = column.cast(pa.large_string())
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    values = encoded.dictionary
+    place = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return pa.concat_arrays([values, pa.nulls(1, values.type)]), place
+
+
+def _find_truths(values: Any, levels: Any) -> Any:
+    """Read texts as truth values if all of them are, and the tree asks for such; else leave them as they are."""
+    import pyarrow as pa
+
+    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    is_asked = levels is None or all(isinstance(level, bool) for level in levels)
+    if not is_text or not is_asked:
+        return values
+    words = [as_truth(value) for value in values.to_pylist() if value is not None]
+    return values if None in words else pa.array([*words, None], pa.bool_())
+
+
+def _is_number(dtype: Any) -> bool:
+    import pyarrow as pa
+
+    return any(is_kind(dtype) for is_kind in (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean))
+
+
+def _read_labels(tree: Tree, column: Any, first: int, name: str) -> NDArray[np.int64]:
+    """Find the class index of each label; texts may stand for numbers, and numbers for texts."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(column.type) and not column.null_count and tree.classes.dtype.kind in "iu":
+        return check_labels(tree, column.to_numpy(), len(column), name=name, first=first)
+    values, place = _find_distinct(column)
+    used = np.unique(place)
+    codes = np.full(len(values), -1, dtype=np.int64)
+    try:
+        codes[used] = check_labels(tree, _as_labels(values.take(pa.array(used)), tree), len(used), name=name)
+    except InputError:
+        check_labels(tree, _as_labels(column, tree), len(column), name=name, first=first)  # which names the row
+        raise
+    return codes[place]
+
+
+def _as_labels(values: Any, tree: Tree) -> NDArray[Any]:
+    return to_label_types(as_objects(values.to_pylist()), tree.classes.tolist())
 
 
 class BatchedRows(RowSource):
@@ -50,7 +234,7 @@ class BatchedRows(RowSource):
         return self.source.schema.empty_table()
 
     def show(self, model: Any, columns: list[str] | None) -> tuple[Any, Any]:
-        """Show a pipeline the first rows: it alone knows what it does with their types."""
+        """Show a pipeline the first rows."""
         if columns is None:
             return None, None
         batch = self.source.peek([self.source.find(name, "the pipeline was fitted on") for name in columns])
@@ -61,12 +245,7 @@ class BatchedRows(RowSource):
         return fit_tree_to(tree, self.source, self._beside, features)
 
     def map(
-        self,
-        tree: Tree,
-        work: Callable[[LabelledRows], Result],
-        *,
-        checks_facts: bool = False,
-        features: Collection[int] | None = None,
+        self, tree: Tree, work: Work[Result], *, checks_facts: bool = False, features: Collection[int] | None = None
     ) -> Iterator[Result]:
         """Work on the batches, several at a time."""
         self.check_labelled()
@@ -102,7 +281,7 @@ class BatchedRows(RowSource):
             n_bytes, n_rows = n_bytes + batch.nbytes, n_rows + batch.num_rows
             self._check_size(n_bytes, f"more than {n_rows:,} rows of {len(columns)} columns", why, instead)
         if n_rows == 0:
-            raise source.refuse_empty()
+            raise source.make_empty_error()
         return split_frame(pa.Table.from_batches(batches), self.y, self._weight, terms)
 
     @property

@@ -7,10 +7,12 @@ labels and never codes, and columns that the tree does not test may hold anythin
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError, shorten
 from secateur.frames import check_unique, frame_columns
@@ -18,18 +20,12 @@ from secateur.kernels.threads import map_in_threads
 from secateur.rows.encoding import check_whole, read_column, read_objects, read_source, recode, rounds_twice, to_terms
 from secateur.rows.rows import Rows
 from secateur.rows.table_columns import asked_features, derives, own_features, tested_features
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = [
     "NO_WEIGHT",
     "TOO_MUCH_WEIGHT",
-    "MissingRefusedError",
+    "MissingRejectedError",
     "check_columns",
     "check_finite",
     "check_labels",
@@ -138,7 +134,7 @@ def check_weights(
 
 
 def holds_missing(X: Any, features: Collection[int] | None = None) -> bool:
-    """Whether the rows hold a missing value in these columns, or in any; False if they are refused later.
+    """Whether the rows hold a missing value in these columns, or in any; False if they are rejected later.
 
     Columns that no split asks for are not read from files, so they must not count in memory either.
     """
@@ -167,8 +163,11 @@ def holds_missing(X: Any, features: Collection[int] | None = None) -> bool:
     return bool(np.isnan(values).any())
 
 
-class MissingRefusedError(InputError):
+class MissingRejectedError(InputError):
     """Rows hold a missing value where the tree, as read, takes none."""
+
+
+MissingRefusedError = MissingRejectedError  # temporary
 
 
 class FiniteMatrix(np.ndarray[Any, np.dtype[np.floating[Any]]]):
@@ -267,7 +266,7 @@ def _convert_by_column(tree: Tree, table: Any, convert: Callable[[Any, int, int]
 def _from_array(tree: Tree, X: Any, what: str) -> Rows:
     values, columns = _as_matrix(X, what), tree.columns
     _check_width(tree, values.shape[1], what)
-    if tree.readings and values.dtype.kind not in "fiub":
+    if tree.column_parsers and values.dtype.kind not in "fiub":
         values = read_objects(tree, values, what)
     if columns is not None and (any(tree.categories) or any(columns.ranges) or values.dtype.kind not in "fiub"):
 
@@ -319,7 +318,7 @@ def _check_width(tree: Tree, width: int, what: str) -> None:
 
 
 def check_finite(tree: Tree, rows: Rows, what: str, *, first: int = 0, among: NDArray[np.int64] | None = None) -> None:
-    """Refuse an infinite value in the features that were read, or a missing one where the tree takes none."""
+    """Reject an infinite value in the features that were read, or a missing one where the tree takes none."""
     # Behind a pipeline, columns that no split tests may hold anything.
     tested = range(tree.n_features) if tree.columns is None else sorted(tested_features(tree))
     features = np.array(tested, dtype=np.int64) if among is None else np.intersect1d(tested, among).astype(np.int64)
@@ -331,26 +330,20 @@ def check_finite(tree: Tree, rows: Rows, what: str, *, first: int = 0, among: ND
 
     asked = tested_features(tree)
     for span, finite in zip(rows.spans(), map_in_threads(is_finite, rows.spans()), strict=True):
-        if not finite:
-            _check_block(tree, rows.select(*span, features), features, asked, what, first + span[0])
-
-
-def _check_block(
-    tree: Tree, block: NDArray[Any], features: NDArray[np.int64], asked: Collection[int], what: str, first: int
-) -> None:
-    """Name the first value that is infinite, or missing where a split asks for it and the tree takes none."""
-    for feature, column in zip(features.tolist(), block.T, strict=True):
-        name, infinite, missing = repr(tree.feature_name(feature)), np.isinf(column), np.isnan(column)
-        if infinite.any():
-            raise InputError(
-                f"{what} holds an infinite value, or one too large for {tree.dtype}, in column {name} (row "
-                f"{first + infinite.argmax()})."
-            )
-        if missing.any() and not tree.accepts_missing[feature] and feature in asked:
-            raise MissingRefusedError(
-                f"{what} has a missing value in column {name} (row {first + missing.argmax()}), "
-                + (FITTED_WITHOUT if tree.columns is None else PIPELINE_FITTED_WITHOUT)
-            )
+        if finite:
+            continue
+        for feature, column in zip(features.tolist(), rows.read(*span, features).T, strict=True):
+            name, infinite, missing = repr(tree.feature_name(feature)), np.isinf(column), np.isnan(column)
+            if infinite.any():
+                raise InputError(
+                    f"{what} holds an infinite value, or one too large for {tree.dtype}, in column {name} (row "
+                    f"{first + span[0] + infinite.argmax()})."
+                )
+            if missing.any() and not tree.accepts_missing[feature] and feature in asked:
+                raise MissingRejectedError(
+                    f"{what} has a missing value in column {name} (row {first + span[0] + missing.argmax()}), "
+                    + (FITTED_WITHOUT if tree.columns is None else PIPELINE_FITTED_WITHOUT)
+                )
 
 
 def _class_indices(tree: Tree, labels: NDArray[Any]) -> NDArray[np.int64]:

@@ -7,17 +7,14 @@ with more than 65,534 thresholds), so that many rows can be held at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.kernels.threads import map_in_threads
 from secateur.rows.rows import Rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["CodedColumns", "code_columns"]
 
@@ -27,25 +24,16 @@ BEYOND, MISSING = np.inf, np.nan  # the last two values of each column
 
 @dataclass(frozen=True)
 class CodedColumns:
-    """The tested columns of rows, one after another.
+    """The tested columns of rows, one after another, shape (n_columns, n_rows).
 
-    Attributes
-    ----------
-    features : ndarray of int64, shape (n_columns,)
-        The features that the tree tests.
-    codes : ndarray of uint16 or uint32, shape (n_columns, n_rows)
-        Code ``k`` is for what lies above a column's value ``k - 1``, up to its value ``k``.
-    values : ndarray of the tree's dtype
-        A value for each code, column after column, which no test tells from the values with this code: the thresholds
-        and all category codes, increasing, infinity, and NaN.
-    start : ndarray of int64, shape (n_columns + 1,)
-        ``values[start[k]:start[k + 1]]`` are those of column ``k``.
+    Code ``k`` is for what lies above a column's value ``k - 1``, up to its value ``k``. The values of a column are the
+    thresholds and all category codes, increasing, infinity, and NaN.
     """
 
-    features: NDArray[np.int64]
-    codes: NDArray[Any]
-    values: NDArray[Any]
-    start: NDArray[np.int64]
+    features: NDArray[np.int64]  # those that the tree tests
+    codes: NDArray[Any]  # of uint16 or uint32
+    values: NDArray[Any]  # a value for each code, in the tree's dtype, column after column
+    start: NDArray[np.int64]  # values[start[k]:start[k + 1]] are those of column k
 
     @property
     def n_rows(self) -> int:

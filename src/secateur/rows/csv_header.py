@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import csv
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from secateur.rows.file_faults import long_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 __all__ = ["has_header"]
 

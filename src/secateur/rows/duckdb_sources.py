@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from glob import glob, has_magic
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secateur.errors import InputError, first_line
 from secateur.rows.arrow_files import open_arrow
 from secateur.rows.file_format import find_file
-from secateur.rows.file_queries import check_twice, check_width, connect, open_relation
-from secateur.rows.labels import TRUTH_WORDS
-from secateur.rows.source import BATCH_ROWS, Source, cut
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from secateur.rows.file_queries import FileRelation
+from secateur.rows.file_queries import FileRelation, check_twice, check_width, connect, open_relation
+from secateur.rows.sources import BATCH_ROWS, Source, cut
+from secateur.rows.written_values import TRUTH_WORDS
 
 __all__ = ["open_files", "open_query", "open_relation_object", "quote"]
 
@@ -95,7 +91,7 @@ def _walk(directory: str, above: frozenset[str] = frozenset()) -> Iterator[str]:
 
 
 def _check_loop(directory: str, above: Collection[str]) -> str:
-    """Find where a directory is; refuse a link to a directory above it, through which files would come many times."""
+    """Find where a directory is; reject a link to a directory above it, through which files would come many times."""
     place = os.path.realpath(directory)
     if place in above:
         raise InputError(
@@ -121,16 +117,10 @@ class _Files:
 
     @property
     def n_rows(self) -> int | None:
-        """Number of rows, which only Parquet files tell."""
-        import pyarrow.parquet as pq
-
-        if any(file.relation.kind != "parquet" for file in self.files):
+        """Number of rows, which only Parquet files know."""
+        if self.files[0].relation.kind != "parquet":
             return None
-        total = 0
-        for file in self.files:
-            with file.relation.refusing():
-                total += int(pq.read_metadata(file.relation.path).num_rows)
-        return total
+        return sum(int(file.relation.read_metadata().num_rows) for file in self.files)
 
     def read(self, columns: Sequence[str]) -> Iterator[Any]:
         """Read batches of some columns, file after file."""
@@ -138,7 +128,7 @@ class _Files:
             file.check_alike(self.files[0], columns)
         for file in self.files:
             try:
-                with file.relation.refusing():
+                with file.relation.translate_errors():
                     yield from file.read(columns)
             except InputError:
                 self.check_unchanged()  # a change may be why
@@ -146,7 +136,7 @@ class _Files:
             self.check_unchanged()
 
     def check_unchanged(self) -> None:
-        """Refuse files that were written to while they were read."""
+        """Reject files that were written to while they were read."""
         for file in self.files:
             if _stamp(file.relation.path) != file.stamp:
                 name = file.relation.name
@@ -161,12 +151,16 @@ class _File:
 
         self.relation, self.connection = relation, connection
         self.stamp = _stamp(relation.path)
-        with relation.refusing():
+        with relation.translate_errors():
             self.casts = self._find_casts() if relation.kind in TEXT_FORMATS else {}
-            schema = self._read_schema()
+            if relation.kind == "arrow":
+                with open_arrow(relation.path, relation.name) as (schema, _):
+                    pass
+            else:
+                schema = _to_reader(relation.select(connection, rest=" LIMIT 0")).schema
         check_width(len(schema), relation.name)
         if relation.names is not None and len(relation.names) != len(schema):
-            raise relation.refuse("its lines have other lengths than the header")
+            raise relation.make_error("its lines have other lengths than the header")
         self.schema = pa.schema(
             field.with_name(name).with_type(self.casts.get(field.name, ("", field.type))[1])
             for name, field in zip(relation.names or schema.names, schema, strict=True)
@@ -174,7 +168,7 @@ class _File:
         check_twice(self.schema.names, relation.name)
 
     def check_alike(self, first: _File, columns: Sequence[str]) -> None:
-        """Refuse other columns or types than the first file's: a cast could silently change a number."""
+        """Reject other columns or types than the first file's: a cast could silently change a number."""
         name = self.relation.name
         for column in columns:
             if column not in self.schema.names:
@@ -202,7 +196,7 @@ class _File:
         for column in columns:
             name = own.get(column, column)
             listed.append(f"{self.casts[name][0] if name in self.casts else quote(name)} AS {quote(column)}")
-        # A cursor of its own: a connection whose reader was left before its end may refuse a further query for a while.
+        # A cursor of its own: a connection whose reader was left before its end may reject a further query for a while.
         cursor = self.connection.cursor()  # older releases close it when nobody holds it any more
         reader = _to_reader(self.relation.select(cursor, ", ".join(listed)))
         try:
@@ -210,12 +204,6 @@ class _File:
         finally:
             reader.close()
             cursor.close()
-
-    def _read_schema(self) -> Any:
-        if self.relation.kind != "arrow":
-            return _to_reader(self.relation.select(self.connection, rest=" LIMIT 0")).schema
-        with open_arrow(self.relation.path, self.relation.name) as (schema, _):
-            return schema
 
     def _find_casts(self) -> dict[str, tuple[str, Any]]:
         """Find the columns to cast: an expression and an Arrow type for each."""
@@ -254,41 +242,38 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-@contextmanager
-def open_query(connection: Any, query: Any) -> Iterator[Source]:
+def open_query(connection: Any, query: Any) -> Source:
     """Open the result of a query on a DuckDB connection."""
     if not isinstance(query, str):
         raise InputError(f"Expected (connection, SQL) with the SQL as text, found {type(query).__name__}.")
-    with _refusing_query():
+    with _translate_query_errors():
         relation = connection.sql(query)
     if relation is None:
         raise InputError("Expected a query that returns rows, such as 'SELECT * FROM loans', found a statement.")
-    with open_relation_object(relation) as source:
-        yield source
+    return open_relation_object(relation)
 
 
-@contextmanager
-def open_relation_object(relation: Any) -> Iterator[Source]:
+def open_relation_object(relation: Any) -> Source:
     """Open a DuckDB relation."""
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
-        with _refusing_query():
+        with _translate_query_errors():
             yield from _to_reader(relation.project(", ".join(quote(column) for column in columns)))
 
-    with _refusing_query():
+    with _translate_query_errors():
         schema = _to_reader(relation.limit(0)).schema
     check_twice(schema.names, "The relation")
-    yield Source("The relation", schema, None, False, read)
+    return Source("The relation", schema, None, False, read)
 
 
 @contextmanager
-def _refusing_query() -> Iterator[None]:
+def _translate_query_errors() -> Iterator[None]:
     import duckdb
 
     try:
         yield
     except duckdb.Error as error:
-        raise InputError(f"DuckDB refused the query: {first_line(error)}.") from error
+        raise InputError(f"DuckDB rejected the query: {first_line(error)}.") from error
 
 
 def _to_reader(relation: Any) -> Any:

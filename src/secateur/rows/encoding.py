@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from itertools import repeat
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError, shorten
 from secateur.rows.written_values import read_written, to_arrow
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.pipeline_columns import Columns
-    from secateur.tree.tree import Label, Tree
+from secateur.tree.pipeline_columns import Columns
+from secateur.tree.tree import Label, Tree
 
 __all__ = [
+    "as_objects",
     "category_code",
     "check_whole",
     "cut_blanks",
@@ -42,7 +40,7 @@ def read_column(
     """Read a column of a frame as numbers of the tree's dtype, or as category codes; a split may ask for it."""
     import narwhals as nw
 
-    if (found := _read_by_reading(tree, column, feature, first, what)) is not None:
+    if (found := _parse_column(tree, column, feature, first, what)) is not None:
         return found.astype(tree.dtype)
     levels = tree.categories[feature]
     if levels is not None and (not column.dtype.is_numeric() or not all(isinstance(level, str) for level in levels)):
@@ -67,41 +65,40 @@ def read_source(tree: Tree, columns: Columns, column: Any, feature: int, first: 
     """Read a column of a frame that a pipeline takes, in the tree's terms."""
     import narwhals as nw
 
-    if (found := _read_by_reading(tree, column, feature, first, what)) is not None:
+    if (found := _parse_column(tree, column, feature, first, what)) is not None:
         return found
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
         numbers, blank = _to_numbers(column)
         values = numbers if blank is None else np.where(blank, np.nan, numbers)
     else:
-        values = np.empty(len(column), dtype=object)
-        values[:] = cut_blanks(column.to_list()) if is_trimmed(tree, feature) else column.to_list()
+        values = as_objects(cut_blanks(column.to_list()) if is_trimmed(tree, feature) else column.to_list())
     return to_terms(tree, columns, values, str(column.dtype), feature, first, what)
 
 
-def _read_by_reading(tree: Tree, column: Any, feature: int, first: int, what: str) -> NDArray[np.float64] | None:
-    """Read texts, dates and times as numbers; None if the column has no reading, or holds numbers already."""
-    reading = tree.reading(feature)
-    if reading is None or reading.is_trim or column.dtype.is_numeric():
+def _parse_column(tree: Tree, column: Any, feature: int, first: int, what: str) -> NDArray[np.float64] | None:
+    """Read texts, dates and times as numbers; None if the column has no parser, or holds numbers already."""
+    parser = tree.column_parser(feature)
+    if parser is None or parser.is_trim or column.dtype.is_numeric():
         return None
     name = tree.feature_name(feature)
-    return read_written(to_arrow(column, name, what), reading, name, first=first, what=what)
+    return read_written(to_arrow(column, name, what), parser, name, first=first, what=what)
 
 
 def read_objects(tree: Tree, values: NDArray[Any], what: str) -> NDArray[Any]:
-    """Replace the texts, dates and times in a matrix of objects by the numbers that the tree's readings give."""
+    """Replace the texts, dates and times in a matrix of objects by the numbers that the tree's column parsers give."""
     import pyarrow as pa
 
     made = values.astype(object)
-    for feature, reading in enumerate(tree.readings):
-        if reading is not None and reading.is_trim:
+    for feature, parser in enumerate(tree.column_parsers):
+        if parser is not None and parser.is_trim:
             made[:, feature] = cut_blanks(made[:, feature].tolist())
-        elif reading is not None:
+        elif parser is not None:
             name = tree.feature_name(feature)
             try:
                 column = pa.array(made[:, feature], from_pandas=True)
             except (TypeError, ValueError, pa.ArrowException) as error:
                 raise InputError(f"Column {name!r} of {what} holds values of several types: make them one.") from error
-            made[:, feature] = read_written(column, reading, name, what=what)
+            made[:, feature] = read_written(column, parser, name, what=what)
     if tree.columns is not None:
         return made
     try:
@@ -112,8 +109,8 @@ def read_objects(tree: Tree, values: NDArray[Any], what: str) -> NDArray[Any]:
 
 def is_trimmed(tree: Tree, feature: int) -> bool:
     """Whether blanks around the texts of a column do not count."""
-    reading = tree.reading(feature)
-    return reading is not None and reading.is_trim
+    parser = tree.column_parser(feature)
+    return parser is not None and parser.is_trim
 
 
 def cut_blanks(values: Sequence[Any]) -> list[Any]:
@@ -146,7 +143,7 @@ def rounds_twice(tree: Tree) -> bool:
 
 
 def check_whole(values: NDArray[Any], name: str, what: str, first: int) -> None:
-    """Refuse whole numbers that no float64 holds.
+    """Reject whole numbers that no float64 holds.
 
     scikit-learn rounds them to float32 at once where all columns are whole numbers, and by way of float64 beside a
     column of floats; others always at once. So which side of a split a row takes depends on what stands beside it.
@@ -194,7 +191,7 @@ def to_terms(
         if columns.closed[feature] and len(unlisted):
             raise InputError(
                 f"Column {name!r} of {what} holds {values[unlisted[:1]].tolist()[0]!r} (row {first + unlisted[0]}), "
-                f"which the pipeline's encoder refuses; its categories are {shorten(levels)}."
+                f"which the pipeline's encoder rejects; its categories are {shorten(levels)}."
             )
         return codes
     numbers = _find_numbers(values, name, found, what)
@@ -228,13 +225,10 @@ def _find_numbers(values: NDArray[Any], name: str, found: str, what: str) -> NDA
 def _find_fitting_codes(
     values: NDArray[Any], levels: tuple[Label, ...], name: str, found: str, what: str
 ) -> NDArray[np.float64]:
-    """Find the code of each label; refuse text where the pipeline takes numbers, and numbers where it takes text."""
+    """Find the code of each label; reject text where the pipeline takes numbers, and numbers where it takes text."""
     wrong = f"Column {name!r} of {what} does not fit the pipeline: expected {{}}, found {found}."
-    if values.dtype.kind in "fiub":
-        if any(not isinstance(level, str) for level in levels):
-            return _find_number_codes(values, levels)
-        if values.dtype.kind == "f" and np.isnan(values).all():
-            return np.full(len(values), np.nan)
+    has_numbers = any(not isinstance(level, str) for level in levels)
+    if values.dtype.kind in "fiub" and not has_numbers and not (values.dtype.kind == "f" and np.isnan(values).all()):
         raise InputError(wrong.format(f"text such as {levels[0]!r}"))
     codes = _find_codes(values.tolist(), levels, name)
     unlisted = values[codes == len(levels)].tolist()
@@ -247,38 +241,13 @@ def _find_fitting_codes(
 def _find_codes(values: Sequence[Any], levels: tuple[Label, ...], name: str) -> NDArray[np.float64]:
     """Find the code of each label: NaN if it is missing, the code after the last if it is not listed."""
     unlisted = float(len(levels))
-    code_of = _Codes(unlisted, {label: float(code) for code, label in enumerate(levels)})
+    code_of = {label: float(code) for code, label in enumerate(levels)}
     try:
-        codes = np.array(list(map(code_of.__getitem__, values)), dtype=np.float64)
+        codes = np.array(list(map(code_of.get, values, repeat(unlisted))), dtype=np.float64)
     except TypeError:
         raise InputError(f"Column {name!r} holds lists or the like, but the tree tests categories.") from None
     codes[[row for row in np.flatnonzero(codes == unlisted).tolist() if is_missing(values[row])]] = np.nan
     return codes
-
-
-class _Codes(dict[Any, float]):
-    """Codes of labels; looking one up that is not listed calls no Python function but for those."""
-
-    def __init__(self, unlisted: float, codes: dict[Any, float]) -> None:
-        super().__init__(codes)
-        self.unlisted = unlisted
-
-    def __missing__(self, label: Any) -> float:
-        return self.unlisted
-
-
-def _find_number_codes(values: NDArray[Any], levels: tuple[Label, ...]) -> NDArray[np.float64]:
-    """Find the code of each number among labels of which some are numbers."""
-    numeric = [(label, code) for code, label in enumerate(levels) if not isinstance(label, str)]
-    whole = values.dtype.kind in "iub" and all(isinstance(label, int) for label, _ in numeric)
-    known = np.array([label for label, _ in numeric], dtype=np.int64 if whole else np.float64)
-    own = values.astype(known.dtype)
-    order = np.argsort(known)
-    place = np.minimum(np.searchsorted(known, own, sorter=order), len(known) - 1)
-    nearest = order[place]
-    code_of = np.array([code for _, code in numeric], dtype=np.float64)
-    codes = np.where(known[nearest] == own, code_of[nearest], float(len(levels)))
-    return np.where(np.isnan(own), np.nan, codes) if own.dtype.kind == "f" else codes
 
 
 def recode(column: NDArray[Any], levels: tuple[Label, ...] | None) -> NDArray[Any]:
@@ -295,6 +264,13 @@ def category_code(value: Any, levels: tuple[Label, ...]) -> float:
         return float("nan")
     plain = value.item() if isinstance(value, np.generic) else value
     return float(levels.index(plain)) if plain in levels else float(len(levels))
+
+
+def as_objects(values: Sequence[Any]) -> NDArray[Any]:
+    """Make an array of objects, one for each value, of any type."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def is_missing(value: Any) -> bool:

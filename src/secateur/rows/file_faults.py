@@ -1,4 +1,4 @@
-"""Find what is wrong with a text file that DuckDB refused.
+"""Find what is wrong with a text file that DuckDB rejected.
 
 DuckDB's own ``store_rejects`` reports lines of another length, but neither a wrong encoding nor an open quote: on those
 its sniffer gives up before it stores anything.
@@ -10,22 +10,20 @@ import codecs
 import csv
 import gzip
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 from secateur.errors import InputError
 from secateur.limits import MAX_GROWTH, MAX_LINE, format_bytes
 from secateur.rows.regular_files import CHUNK
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-__all__ = ["UNPACKING_ERRORS", "check_packed", "find_fault", "long_fields", "open_bytes", "refuse_packed"]
+__all__ = ["UNPACKING_ERRORS", "check_packed", "find_fault", "long_fields", "open_bytes", "unpacking_error"]
 
 # What gzip raises if a file is cut or damaged.
 UNPACKING_ERRORS = (OSError, EOFError, zlib.error)
-SMALL = 256 << 20  # bytes that a packed file may unpack to, whatever its own size
+SMALL = 256 << 20  # bytes that any packed file may unpack to
 
 
 def find_fault(
@@ -68,7 +66,7 @@ def find_fault(
     except csv.Error as error:
         return InputError(f"{name} cannot be read as CSV: {error}. Check its quotes.")
     except UNPACKING_ERRORS as error:
-        return refuse_packed(name, error)
+        return unpacking_error(name, error)
     return None
 
 
@@ -77,7 +75,7 @@ class _LongLineError(Exception):
 
 
 def check_packed(path: Path, name: str) -> int:
-    """Read a packed file to its end, and tell the bytes that it holds; refuse one that holds far more than it takes.
+    """Read a packed file to its end, and tell the bytes that it holds; reject one that holds far more than it takes.
 
     DuckDB before 2.0 would take the rows of one that is cut for all of them.
     """
@@ -94,12 +92,12 @@ def check_packed(path: Path, name: str) -> int:
                         f"{MAX_GROWTH.told} times its size is taken: unpack it yourself, or {MAX_GROWTH.advise()}."
                     )
     except UNPACKING_ERRORS as error:
-        raise refuse_packed(name, error) from error
+        raise unpacking_error(name, error) from error
     return total
 
 
-def refuse_packed(name: str, error: Exception) -> InputError:
-    """Say that a file is cut or damaged, or that the system refused to read it."""
+def unpacking_error(name: str, error: Exception) -> InputError:
+    """Say that a file is cut or damaged, or that the system rejected to read it."""
     if isinstance(error, OSError) and error.strerror:
         return InputError(f"{name} cannot be read: {error.strerror}.")
     return InputError(f"{name} cannot be unpacked: {str(error).rstrip('.')}. Copy or download it again.")

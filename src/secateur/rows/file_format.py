@@ -11,10 +11,10 @@ from pathlib import Path
 
 from secateur.errors import InputError
 from secateur.limits import MAX_INPUT
-from secateur.rows.file_faults import UNPACKING_ERRORS, open_bytes, refuse_packed
+from secateur.rows.file_faults import UNPACKING_ERRORS, open_bytes, unpacking_error
 from secateur.rows.regular_files import CHUNK, check_ends, copy_stream, open_file
 
-__all__ = ["BLANKS", "FORMATS", "HEAD", "as_utf8", "escape_wildcards", "find_file", "read_head", "tell_format"]
+__all__ = ["BLANKS", "FORMATS", "HEAD", "as_utf8", "escape_wildcards", "find_file", "find_format", "read_head"]
 
 FORMATS = ("csv", "tsv", "json", "parquet", "arrow")
 BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may precede JSON or XML: UTF-8's byte order mark, and blanks
@@ -61,10 +61,10 @@ def read_head(path: Path, name: str) -> tuple[bytes, bool]:
         with open_bytes(path, is_packed=True) as unpacked:
             return unpacked.read(HEAD), True
     except UNPACKING_ERRORS as error:
-        raise refuse_packed(name, error) from error
+        raise unpacking_error(name, error) from error
 
 
-def tell_format(head: bytes, name: str) -> str:
+def find_format(head: bytes, name: str) -> str:
     """Tell a file's format by its first bytes."""
     if head[:4] == b"PAR1":
         return "parquet"
@@ -95,7 +95,7 @@ def as_utf8(path: Path, encoding: str | None, room: Path, name: str) -> Path:
         return path
     try:
         codec = codecs.lookup(encoding)
-        "a".encode(encoding)  # refuses what does not encode text, such as rot13 and base64
+        "a".encode(encoding)  # rejects what does not encode text, such as rot13 and base64
     except (LookupError, ValueError):
         raise InputError(f"There is no encoding {encoding!r}: try utf-8, cp1252, latin-1 or utf-16.") from None
     if codec.name == "utf-8":
@@ -120,7 +120,7 @@ def as_utf8(path: Path, encoding: str | None, room: Path, name: str) -> Path:
     except UnicodeError as error:
         raise InputError(f"{name} is not in {encoding}: {error}. Name another --encoding.") from error
     except UNPACKING_ERRORS as error:
-        raise refuse_packed(name, error) from error
+        raise unpacking_error(name, error) from error
     return copy
 
 

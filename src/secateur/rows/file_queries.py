@@ -11,9 +11,11 @@ import csv
 import json
 import re
 import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from secateur.errors import InputError, first_line
 from secateur.frames import check_unique
@@ -21,12 +23,8 @@ from secateur.limits import MAX_COLUMNS, MAX_LINE
 from secateur.rows.arrow_files import measure_arrow
 from secateur.rows.csv_header import has_header
 from secateur.rows.file_faults import check_packed, find_fault, long_fields
-from secateur.rows.file_format import BLANKS, FORMATS, HEAD, as_utf8, escape_wildcards, read_head, tell_format
+from secateur.rows.file_format import BLANKS, FORMATS, HEAD, as_utf8, escape_wildcards, find_format, read_head
 from secateur.rows.regular_files import open_file
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
 
 __all__ = ["MISSING", "FileRelation", "check_twice", "check_width", "connect", "open_relation", "read_header_names"]
 
@@ -70,14 +68,16 @@ class FileRelation:
 
     @property
     def n_cells(self) -> int:
-        """Rows times columns that a Parquet file tells of; 0 for others."""
+        """Rows times columns of a Parquet file; 0 for others."""
+        found = self.read_metadata()
+        return 0 if found is None else int(found.num_rows) * int(found.num_columns)
+
+    def read_metadata(self) -> Any:
+        """Read the metadata of a Parquet file; None for others."""
         import pyarrow.parquet as pq
 
-        if self.kind != "parquet":
-            return 0
-        with self.refusing():
-            told = pq.read_metadata(self.path)
-        return int(told.num_rows) * int(told.num_columns)
+        with self.translate_errors():
+            return pq.read_metadata(self.path) if self.kind == "parquet" else None
 
     def select(self, connection: Any, columns: str = "*", rest: str = "") -> Any:
         """Ask for columns of the file."""
@@ -89,7 +89,7 @@ class FileRelation:
         return dict(zip(found.columns, map(str, found.types), strict=True))
 
     @contextmanager
-    def refusing(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """Turn errors of DuckDB and Arrow into a sentence about the file."""
         import duckdb
         import pyarrow as pa
@@ -97,9 +97,9 @@ class FileRelation:
         try:
             yield
         except (duckdb.Error, OSError, pa.ArrowException, UnicodeError, RuntimeError) as error:
-            raise self.refuse(first_line(error), is_long="max_line_size" in str(error)) from error
+            raise self.make_error(first_line(error), is_long="max_line_size" in str(error)) from error
 
-    def refuse(self, reason: str, *, is_long: bool = False) -> InputError:
+    def make_error(self, reason: str, *, is_long: bool = False) -> InputError:
         """Say why the file cannot be read: what we find wrong with it, else what the library said."""
         found = None
         if self.names is not None:
@@ -118,6 +118,9 @@ class FileRelation:
         if self.kind in BINARY:
             return InputError(f"{self.name} cannot be read: it is damaged ({reason}). {AGAIN}")
         return InputError(f"{self.name} cannot be read: {reason}. Check the file, or name its --format.")
+
+    refusing = translate_errors  # temporary
+    refuse = make_error  # temporary
 
 
 def open_relation(
@@ -138,7 +141,7 @@ def open_relation(
         raise InputError(f"{name} is empty: expected a table with a header line.")
     path = as_utf8(path, encoding, room, name)
     head, is_packed = read_head(path, name)
-    kind = format or tell_format(head, name)
+    kind = format or find_format(head, name)
     if kind not in FORMATS:
         raise InputError(f"There is no format {kind!r}; the formats are {', '.join(FORMATS)}.")
     path = escape_wildcards(path, room)
@@ -167,7 +170,7 @@ def open_relation(
 
 
 def _check_cases(path: Path, kind: str, head: bytes, name: str) -> None:
-    """Refuse names that differ only in case: DuckDB would rename one of them, perhaps like a third column."""
+    """Reject names that differ only in case: DuckDB would rename one of them, perhaps like a third column."""
     names: Iterable[str] = ()
     if kind == "parquet":
         import pyarrow as pa
@@ -193,7 +196,7 @@ def _check_cases(path: Path, kind: str, head: bytes, name: str) -> None:
 
 
 def _check_nesting(head: bytes, name: str) -> None:
-    """Refuse records within records without end, on which older releases of DuckDB crash."""
+    """Reject records within records without end, on which older releases of DuckDB crash."""
     deepest = depth = 0
     for byte in head.translate(None, delete=NOT_BRACKETS):
         depth += 1 if byte in b"{[" else -1
@@ -232,11 +235,12 @@ def _describe_csv(
     if not header:
         names = [f"column_{place + 1}" for place in range(len(names))]
     check_twice(names, name)
+    paddings = PADDINGS if _is_padded(lines, delimiter) else PADDINGS[:1]  # blanks around such a text do not count
     options: dict[str, Any] = {
         **{"delim": delimiter, "quote": '"', "escape": '"', "comment": "", "header": header},
         "skip": 0,  # else a header shorter than the lines below it is skipped
         "sample_size": -1,  # else a text after many numbers is an error
-        "nullstr": list(dict.fromkeys(_pad(missing) if _is_padded(lines, delimiter) else missing)),
+        "nullstr": list(dict.fromkeys(before + blank + after for blank in missing for before, after in paddings)),
         "auto_type_candidates": ["BIGINT", "DOUBLE", "VARCHAR"],  # dates are read from their texts, by one rule
         "names": [f"c{place}" for place in range(len(names))],  # DuckDB's own names depend on one another
         "max_line_size": MAX_LINE.value,
@@ -254,11 +258,6 @@ def _is_padded(lines: str, delimiter: str) -> bool:
     """Whether some field of a CSV file begins or ends with a blank; more texts to look for would slow the others."""
     around = (delimiter, '"', "\n", "\r")
     return lines.startswith(" ") or any(f"{sign} " in lines or f" {sign}" in lines for sign in around)
-
-
-def _pad(texts: Sequence[str]) -> list[str]:
-    """Put blanks around texts that mean a blank, which do not count."""
-    return [before + text + after for text in texts for before, after in PADDINGS]
 
 
 @contextmanager
@@ -296,7 +295,7 @@ def connect(room: Path, paths: Iterable[Path], *, threads: int | None = None) ->
 
 
 def check_width(n_columns: int, table: str) -> None:
-    """Refuse a table of so many columns that DuckDB would take minutes."""
+    """Reject a table of so many columns that DuckDB would take minutes."""
     if n_columns > MAX_COLUMNS.value:
         raise InputError(
             f"{table} has {n_columns:,} columns, and at most {MAX_COLUMNS.told} are taken: leave out those that the "
@@ -305,7 +304,7 @@ def check_width(n_columns: int, table: str) -> None:
 
 
 def check_twice(names: Sequence[str], table: str) -> None:
-    """Refuse two columns whose names differ in blanks around them at most."""
+    """Reject two columns whose names differ in blanks around them at most."""
     check_unique(names, table, fold=str.strip, but=" (blanks around a name do not count)")
 
 

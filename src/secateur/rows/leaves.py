@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.kernels import routes
 from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.threads import map_in_threads
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.rows.rows import Rows
-    from secateur.tree.tree import Tree
+from secateur.rows.rows import Rows
+from secateur.tree.tree import Tree
 
 __all__ = ["apply_tree", "count_classes", "sum_up"]
 
@@ -30,7 +27,7 @@ def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
         column_of = np.zeros(tree.n_features, dtype=np.int64)
         column_of[features] = np.arange(len(features))
         for span in rows.spans():
-            reached[slice(*span)] = _descend(tree, rows.select(*span, features), column_of)
+            reached[slice(*span)] = _descend(tree, rows.read(*span, features), column_of)
         return reached
     route_rows = compile_module(routes).route_rows
     start, table = tree.category_table

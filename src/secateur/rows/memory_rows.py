@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.facts.checking import check_facts
 from secateur.facts.stating import whole_by_dtype
 from secateur.frames import check_unique, frame_columns
 from secateur.rows.checking import check_columns, check_labels, check_rows, check_weights, mark_finite
-from secateur.rows.labels import to_label_types
-from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
+from secateur.rows.encoding import as_objects
+from secateur.rows.row_source import Decider, GivenRows, ModelTerms, Result, RowSource, Work
 from secateur.rows.rows import LabelledRows, Rows
 from secateur.rows.table_columns import derives, read_features
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from numpy.typing import NDArray
-
-    from secateur.rows.row_source import Decider, Result
-    from secateur.tree.tree import Tree
+from secateur.rows.written_values import to_label_types
+from secateur.tree.tree import Tree
 
 __all__ = ["MemoryRows"]
 
@@ -69,12 +65,7 @@ class MemoryRows(RowSource):
         return LabelledRows(rows, class_ids, weights)
 
     def map(
-        self,
-        tree: Tree,
-        work: Callable[[LabelledRows], Result],
-        *,
-        checks_facts: bool = False,
-        features: Collection[int] | None = None,
+        self, tree: Tree, work: Work[Result], *, checks_facts: bool = False, features: Collection[int] | None = None
     ) -> Iterator[Result]:
         """Work on all rows at once."""
         yield work(self.read_labelled(tree, checks_facts=checks_facts, is_part=True))
@@ -154,6 +145,4 @@ def _read_labels(column: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
     if classes is None or (column.dtype.is_integer() and classes.dtype.kind in "iu"):
         numbers: NDArray[Any] = column.to_numpy()
         return numbers
-    labels = np.empty(len(column), dtype=object)
-    labels[:] = column.to_list()
-    return to_label_types(labels, classes.tolist())
+    return to_label_types(as_objects(column.to_list()), classes.tolist())

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 import numpy as np
 
 from secateur.errors import InputError
 from secateur.frames import frame_columns
-from secateur.rows.arrow_sources import open_dataset, open_lazy_frame, open_reader
 from secateur.rows.batched_rows import BatchedRows
 from secateur.rows.duckdb_sources import open_files, open_query, open_relation_object
 from secateur.rows.memory_rows import MemoryRows
-from secateur.rows.row_source import GivenRows, ModelTerms
+from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
 from secateur.rows.rows import Rows
-from secateur.rows.source import Source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from contextlib import AbstractContextManager
-
-    from secateur.rows.row_source import RowSource
+from secateur.rows.sources import Source, open_dataset, open_lazy_frame, open_reader
 
 __all__ = ["check_pair", "hold_rows", "open_rows", "open_source"]
 
@@ -60,7 +54,7 @@ def hold_rows(X: Any, y: Any, sample_weight: Any, why: str, columns: list[str] |
 
 
 def check_pair(X: Any, y: Any, sample_weight: Any = None) -> None:
-    """Refuse rows without labels, labels without rows, and weights without either."""
+    """Reject rows without labels, labels without rows, and weights without either."""
     if (X is None) != (y is None):
         given, absent = ("X", "y") if y is None else ("y", "X")
         raise InputError(f"{given} was passed without {absent}: pass both, or neither.")
@@ -80,7 +74,7 @@ def open_source(table: Any, find_texts: Callable[[], Collection[str]] | None = N
     if isinstance(table, (str, os.PathLike)):
         return open_files(table, find_texts=find_texts)
     if _is_query(table):
-        return open_query(*table)
+        return nullcontext(open_query(*table))
     opener = _find_opener(table)
     if opener is None and not hasattr(table, "__arrow_c_stream__"):
         raise InputError(f"Expected a table: {TABLES}; found {type(table).__name__}.")
@@ -88,8 +82,7 @@ def open_source(table: Any, find_texts: Callable[[], Collection[str]] | None = N
         import pyarrow as pa
 
         table = pa.Table.from_pandas(table, preserve_index=False)
-    source: AbstractContextManager[Source] = (opener or open_reader)(table)
-    return source
+    return nullcontext((opener or open_reader)(table))
 
 
 def _is_spark(table: Any) -> bool:

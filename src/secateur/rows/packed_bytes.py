@@ -1,21 +1,18 @@
-"""Pack bytes with gzip, and unpack them up to a limit: a small file can hold a very large one."""
+"""Pack bytes with gzip, and unpack gzip and zip up to a limit: a small file can hold a very large one."""
 
 from __future__ import annotations
 
 import gzip
+import io
+import os
+import zipfile
 import zlib
 from io import BytesIO
-from typing import TYPE_CHECKING
 
-from secateur.errors import InputError
-from secateur.limits import MAX_MODEL
+from secateur.errors import FormatError, InputError
+from secateur.limits import MAX_MODEL, Limit, format_bytes
 
-if TYPE_CHECKING:
-    import os
-
-    from secateur.limits import Limit
-
-__all__ = ["ENDING", "has_packed_name", "is_packed", "pack", "peek", "unpack"]
+__all__ = ["ENDING", "check_zip_size", "has_packed_name", "is_packed", "pack", "peek", "unpack"]
 
 MAGIC = b"\x1f\x8b"
 ENDING = ".gz"
@@ -65,3 +62,14 @@ def unpack(content: bytes, source: str | os.PathLike[str], limit: Limit = MAX_MO
             f"{source} unpacks to more than {limit.told}, and no more is read of such a file: {limit.advise()}."
         )
     return unpacked
+
+
+def check_zip_size(content: bytes, name: str) -> None:
+    """Reject a zip file that holds too much; Python unpacks no more of a part than the file's list says."""
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        total = sum(part.file_size for part in packed.infolist())
+    if total > MAX_MODEL.value:
+        raise FormatError(
+            f"{name} unpacks to {format_bytes(total)}, and at most {MAX_MODEL.told} are read of such a file: "
+            f"{MAX_MODEL.advise(total)}."
+        )

@@ -5,17 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from secateur.errors import InputError, did_you_mean
-from secateur.limits import MAX_INPUT, MAX_MODEL, format_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from secateur.limits import Limit
+from secateur.limits import MAX_INPUT, MAX_MODEL, Limit, format_bytes
 
 __all__ = ["check_ends", "copy_stream", "open_file", "read_whole"]
 
@@ -46,12 +42,12 @@ def open_file(source: str | os.PathLike[str], *, takes_pipes: bool = False) -> I
             mode = os.fstat(file.fileno()).st_mode
             if not stat.S_ISREG(mode):
                 if not (takes_pipes and stat.S_ISFIFO(mode) and str(path).startswith(OPEN_PIPES)):
-                    raise _refuse_kind(path, mode, takes_pipes)
+                    raise _make_kind_error(path, mode, takes_pipes)
                 os.set_blocking(file.fileno(), True)
             yield file
     except OSError as error:
         if error.errno == errno.ENXIO:  # a socket, which cannot be opened at all
-            raise _refuse_kind(path, stat.S_IFSOCK, takes_pipes) from None
+            raise _make_kind_error(path, stat.S_IFSOCK, takes_pipes) from None
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
@@ -69,7 +65,7 @@ def read_whole(source: str | os.PathLike[str], limit: Limit = MAX_MODEL) -> byte
 
 
 def check_ends(stream: IO[bytes], name: str) -> None:
-    """Refuse a stream from a device that gives anything, for it may never end."""
+    """Reject a stream from a device that gives anything, for it may never end."""
     try:
         mode = os.fstat(stream.fileno()).st_mode
     except OSError:  # a stream of Python
@@ -93,7 +89,7 @@ def copy_stream(stream: IO[bytes], path: Path, name: str) -> Path:
     return path
 
 
-def _refuse_kind(path: Path, mode: int, takes_pipes: bool) -> InputError:
+def _make_kind_error(path: Path, mode: int, takes_pipes: bool) -> InputError:
     kind = KINDS.get(stat.S_IFMT(mode), "no regular file")
     hint = " What another program writes can be piped into standard input, which is named -." if takes_pipes else ""
     return InputError(f"{path} is {kind}: expected a file.{hint}")

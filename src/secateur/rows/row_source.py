@@ -6,20 +6,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from secateur.errors import InputError
+from secateur.rows.rows import LabelledRows, Rows
+from secateur.rows.table_columns import own_names
+from secateur.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
     from secateur.rows.memory_rows import MemoryRows
-    from secateur.rows.rows import LabelledRows, Rows
-    from secateur.tree.tree import Tree
 
 __all__ = ["Counter", "Decider", "GivenRows", "ModelTerms", "Progress", "RowSource"]
 
@@ -28,6 +27,7 @@ Progress = Callable[[int, int | None], object]
 
 Counts = TypeVar("Counts")
 Result = TypeVar("Result")
+Work = Callable[[LabelledRows], Result]
 
 
 class GivenRows(NamedTuple):
@@ -47,10 +47,8 @@ class ModelTerms(NamedTuple):
 
     @classmethod
     def of(cls, tree: Tree) -> ModelTerms:
-        """Tell the columns and labels of a tree; columns that only its pipeline makes are not among them."""
-        n_derived = 0 if tree.columns is None else len(tree.columns.derived)
-        names = tree.feature_names
-        return cls(None if names is None else list(names[: tree.n_features - n_derived]), tree.classes)
+        """Take the columns and labels of a tree, without columns that only its pipeline makes."""
+        return cls(own_names(tree), tree.classes)
 
 
 class Counter(Protocol[Counts]):
@@ -83,28 +81,13 @@ class Decider(Protocol):
 
 
 class RowSource(ABC):
-    """Rows, with labels and weights if they have any, wherever they are.
+    """Rows, with labels and weights if they have any, wherever they are."""
 
-    Attributes
-    ----------
-    name : str
-        What the rows are called in messages.
-    given : GivenRows or None
-        What the caller passed, to be opened again later; None where a second look would cost too much.
-    y : array-like, str or None
-        The labels, or the column that holds them.
-    in_memory : bool
-        Whether the rows need not be counted beforehand.
-    is_once : bool
-        Whether the rows can be read only once.
-    is_weighted : bool
-    """
-
-    name: str
-    given: GivenRows | None
-    y: Any
-    in_memory = False
-    is_once = False
+    name: str  # in messages
+    given: GivenRows | None  # what to open again later; None where a second look would cost too much
+    y: Any  # the labels, the column that holds them, or None
+    in_memory = False  # whether the rows need not be counted beforehand
+    is_once = False  # whether the rows can be read only once
     is_weighted: bool
 
     @abstractmethod
@@ -116,7 +99,7 @@ class RowSource(ABC):
 
     @abstractmethod
     def fit(self, tree: Tree) -> Tree:
-        """Name the tree's columns if it does not; refuse if columns that it asks for are not here."""
+        """Name the tree's columns if it does not; reject if columns that it asks for are not here."""
 
     @property
     @abstractmethod
@@ -125,16 +108,11 @@ class RowSource(ABC):
 
     @abstractmethod
     def map(
-        self,
-        tree: Tree,
-        work: Callable[[LabelledRows], Result],
-        *,
-        checks_facts: bool = False,
-        features: Collection[int] | None = None,
+        self, tree: Tree, work: Work[Result], *, checks_facts: bool = False, features: Collection[int] | None = None
     ) -> Iterator[Result]:
         """Work on the labelled rows a piece at a time, in their order.
 
-        ``checks_facts`` refuses a row that contradicts a fact of the tree. ``features`` are the columns to read, by
+        ``checks_facts`` rejects a row that contradicts a fact of the tree. ``features`` are the columns to read, by
         default those that the tree asks for.
         """
 
@@ -173,11 +151,11 @@ class RowSource(ABC):
     def hold(self, find_terms: Callable[[], ModelTerms], why: str, instead: str = "") -> MemoryRows:
         """Bring the rows into memory: a model's columns, its labels as it knows them, and weights.
 
-        ``find_terms`` gives the model's columns and labels, where they must be told apart from others. A refusal
+        ``find_terms`` gives the model's columns and labels, where they must be told apart from others. The error
         starts with ``why``, which says what needs all rows at once, and ends with ``instead``.
         """
 
     def check_labelled(self) -> None:
-        """Refuse rows without labels."""
+        """Reject rows without labels."""
         if self.y is None:
             raise InputError("X was passed without y: pass the labels, or the name of the column that holds them.")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from secateur.errors import InputError, shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from secateur.rows.source import Source
-    from secateur.tree.tree import Tree
+from secateur.rows.sources import Source
+from secateur.tree.tree import Tree
 
 __all__ = [
     "asked_features",
@@ -85,11 +82,11 @@ def fit_tree_to(tree: Tree, source: Source, beside: Sequence[str], features: Col
 
 
 def find_texts(tree: Tree, y: Any = None) -> list[str]:
-    """Find the columns that hold text, whatever it looks like in a file; the column of text labels is one."""
+    """Find the columns that hold text, even where it looks like numbers; the column of text labels is one."""
     texts = [
         name
         for feature, (name, levels) in enumerate(zip(own_names(tree) or (), tree.categories, strict=False))
-        if (levels and all(isinstance(level, str) for level in levels)) or tree.reading(feature) is not None
+        if (levels and all(isinstance(level, str) for level in levels)) or tree.column_parser(feature) is not None
     ]
     return [*texts, y] if isinstance(y, str) and tree.classes.dtype.kind == "U" else texts
 

@@ -1,31 +1,25 @@
-"""Write files whole or not at all, and several together: into pockets beside them, from which they are moved."""
+"""Write files whole or not at all, several together, and never over an input.
+
+They are written in staging directories beside their places, and moved from there.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from glob import glob, has_magic
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING
+from typing import Any
 
 from secateur.errors import InputError
-from secateur.rows.pockets import (
-    Move,
-    Pocket,
-    clean_dead,
-    drop_journal,
-    keep_journal,
-    lock_directories,
-    sync_directory,
-    take_back,
-)
+from secateur.rows import staging
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-__all__ = ["encode_text", "is_device", "stage_file", "stage_files", "write_whole"]
+__all__ = ["check_not_read", "encode_text", "is_device", "stage_file", "stage_files", "write_whole"]
 
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 
@@ -43,7 +37,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     try:
         path.write_bytes(data)
     except OSError as error:
-        raise _refuse(path, error) from error
+        raise _make_error(path, error) from error
 
 
 @contextmanager
@@ -65,26 +59,26 @@ def stage_files(paths: Sequence[Path], *, replace: bool = False) -> Iterator[lis
     targets = [Path(os.path.realpath(path)) for path in paths]
     directories = list(dict.fromkeys(target.parent for target in targets))
     token = token_hex(8)
-    pockets = {directory: Pocket(directory, token, directories[0]) for directory in directories}
-    moves: list[Move] = []
+    waiting = {directory: staging.StagingDirectory(directory, token, directories[0]) for directory in directories}
+    moves: list[staging.Move] = []
     try:
         if not replace:
             _check_new(paths)
         for directory in directories:
             directory.mkdir(parents=True, exist_ok=True)
-        with lock_directories(directories) as is_locked:
-            for directory, pocket in pockets.items():
+        with staging.lock_directories(directories) as is_locked:
+            for directory, own in waiting.items():
                 if is_locked:
-                    clean_dead(directory)
-                pocket.make()
+                    staging.clean_dead(directory)
+                own.make()
         for number, target in enumerate(targets):
-            held = pockets[target.parent].path
-            moves.append(Move(held / f"{number}.new", held / f"{number}.old", target))
+            held = waiting[target.parent].path
+            moves.append(staging.Move(held / f"{number}.new", held / f"{number}.old", target))
             moves[-1].staged.touch(0o600 if target.exists() else 0o666, exist_ok=False)
         yield [move.staged for move in moves]
         for move in moves:
             _finish(move)
-        with lock_directories(directories):
+        with staging.lock_directories(directories):
             if not replace:
                 _check_new(paths)
             _move_all(moves, replace=replace)
@@ -92,9 +86,9 @@ def stage_files(paths: Sequence[Path], *, replace: bool = False) -> Iterator[lis
         raise InputError(f"Another run of secateur is writing beside {paths[0]}: try again after it.") from error
     except OSError as error:
         named = (one for one, move in zip(paths, moves, strict=False) if move.is_named_by(error))
-        raise _refuse(next(named, paths[0]), error) from error
+        raise _make_error(next(named, paths[0]), error) from error
     finally:
-        last_to_first = list(reversed(pockets.values()))  # the first one is the last to go: it may have the journal
+        last_to_first = list(reversed(waiting.values()))  # the first one is the last to go: it may have the journal
         try:
             _remove(last_to_first)
         except BaseException:  # Ctrl-C or SIGTERM came meanwhile: what is left goes first
@@ -102,9 +96,9 @@ def stage_files(paths: Sequence[Path], *, replace: bool = False) -> Iterator[lis
             raise
 
 
-def _remove(pockets: Iterable[Pocket]) -> None:
-    for pocket in pockets:
-        pocket.remove()
+def _remove(directories: Iterable[staging.StagingDirectory]) -> None:
+    for directory in directories:
+        directory.remove()
 
 
 def _check_new(paths: Sequence[Path]) -> None:
@@ -113,7 +107,7 @@ def _check_new(paths: Sequence[Path]) -> None:
             raise InputError(f"{path} exists already: name another file, or delete it first.")
 
 
-def _finish(move: Move) -> None:
+def _finish(move: staging.Move) -> None:
     """Bring a staged file to the disk, with the permissions of what it replaces."""
     with move.staged.open("ab") as file:
         try:
@@ -125,7 +119,7 @@ def _finish(move: Move) -> None:
         shutil.copymode(move.target, move.staged)
 
 
-def _move_all(moves: list[Move], *, replace: bool) -> None:
+def _move_all(moves: list[staging.Move], *, replace: bool) -> None:
     """Move all files to their places; take back those that were moved if one cannot be."""
     for move in moves:
         if move.target.exists():
@@ -134,16 +128,16 @@ def _move_all(moves: list[Move], *, replace: bool) -> None:
     place = os.replace if replace else _create
     try:
         if len(moves) > 1:
-            keep_journal(moves)
+            staging.keep_journal(moves)
         for move in moves:
             place(move.staged, move.target)
         for directory in {move.target.parent for move in moves}:
-            sync_directory(directory)
-        drop_journal(moves)
+            staging.sync_directory(directory)
+        staging.drop_journal(moves)
     except BaseException as stopped:
         try:
-            take_back(moved)
-            drop_journal(moves)
+            staging.take_back(moved)
+            staging.drop_journal(moves)
         except OSError as error:
             raise InputError(
                 f"Some files in {moves[0].target.parent} may be new and others old ({error.strerror or error}): the "
@@ -159,18 +153,18 @@ def _create(staged: Path, target: Path) -> None:
         os.unlink(staged)
 
 
-def _link(source: Path, target: Path, otherwise: Callable[[Path, Path], object]) -> None:
+def _link(source: Path, target: Path, fallback: Callable[[Path, Path], object]) -> None:
     """Give a file a second name; do something else on file systems that know only one."""
     try:
         os.link(source, target)
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
-        otherwise(source, target)
+        fallback(source, target)
 
 
 def encode_text(path: Path, content: str | bytes) -> bytes:
-    """Encode text as UTF-8; refuse half a character, naming the file."""
+    """Encode text as UTF-8; reject half a character, and name the file."""
     try:
         return content.encode() if isinstance(content, str) else content
     except UnicodeEncodeError as error:
@@ -186,7 +180,38 @@ def is_device(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _refuse(path: Path, error: OSError) -> InputError:
+def _make_error(path: Path, error: OSError) -> InputError:
     if isinstance(error, FileExistsError):
         return InputError(f"{path} exists already: name another file, or delete it first.")
     return InputError(f"Cannot write {path}: {error.strerror or error}. Name another place.")
+
+
+def check_not_read(output: Path, sources: Iterable[Any]) -> None:
+    """Reject an output file that is also an input, under any path, or would be among those of an input directory.
+
+    Sources other than paths are passed over; ``-`` is standard input.
+    """
+    for source in sources:
+        if not isinstance(source, (str, os.PathLike)):
+            continue
+        name = os.fspath(source)
+        if name == "-":
+            is_read = _is_standard_input(output)
+        elif os.path.isdir(name):
+            home = Path(os.path.realpath(name))
+            if home in Path(os.path.realpath(output)).parents:
+                raise InputError(f"{output} would be in {name}, where every file is read: name another place for it.")
+            is_read = False
+        else:
+            names = glob(name, recursive=True) if has_magic(name) and not os.path.exists(name) else [name]
+            is_read = output.is_file() and any(os.path.isfile(one) and output.samefile(one) for one in names)
+        if is_read:
+            same = "" if str(output) == name else f" ({name})"
+            raise InputError(f"{output} is a file that is read{same}, so it is not written: name another output.")
+
+
+def _is_standard_input(output: Path) -> bool:
+    try:
+        return output.is_file() and os.path.samestat(output.stat(), os.fstat(sys.stdin.fileno()))
+    except (OSError, ValueError, AttributeError):  # there is none, or a stream of Python
+        return False

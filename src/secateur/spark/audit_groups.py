@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateur.counting.cell_counts import CellCounts
 from secateur.errors import InputError, shorten
@@ -28,20 +27,6 @@ __all__ = ["add_coverage", "count_groups", "read_cover_sets"]
 SHOWN_REFUSALS = 3
 
 
-class _Groups(NamedTuple):
-    """The groups of a statement's result as arrays, in one order."""
-
-    n_rows: int
-    leaf: NDArray[np.int64]
-    decider: NDArray[np.int64]
-    truth: NDArray[np.int64]
-    conflict: NDArray[np.int64]
-    covered: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    squares: NDArray[np.float64]
-    n_counted: int  # rows whose weight is not 0
-
-
 def count_groups(
     rules: Rules, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
 ) -> AuditCounts:
@@ -50,17 +35,35 @@ def count_groups(
     A line of a list gets the rows that it decides. With one rule for each leaf, each gets the rows of its leaf;
     :func:`add_coverage` counts those of rules that were widened.
     """
-    found = _read_groups(rules.tree, refusals, groups, what)
-    n_rows, leaf, decider, truth, conflict, covered, weights, squares, n_counted = found
-    sums = weights.sum(), weights[conflict == 1].sum(), weights[covered == 1].sum(), squares.sum()
+    if not groups:
+        raise InputError(f"{what} has no rows; at least one is needed.")
+    _check_rejected(rules.tree, refusals, groups, what)
+    _check_labels(rules.tree, groups, what)
+    odd = sum(int(group.get("odd_weights") or 0) for group in groups)
+    if odd:
+        raise InputError(f"sample_weight must be finite and not negative, but {_rows(odd)} of {what} hold another.")
+    # Sums of fractions depend on the order, and Spark gives groups in any.
+    listed = sorted(groups, key=lambda group: tuple(-1 if group[name] is None else group[name] for name in GROUPED))
+    n_rows = np.array([group["n_rows"] for group in listed], dtype=np.float64)
+    weights, squares, n_counted = (
+        np.array([group.get(name, group["n_rows"]) for group in listed], dtype=np.float64)
+        for name in ("weight", "squares", "n_counted")
+    )
+    leaf, decider, truth, conflict, covered = (
+        np.array([group[name] for group in listed], dtype=np.int64)
+        for name in ("leaf", "rule", "truth", "conflict", "covered")
+    )
+    if not math.isfinite(weights.sum()):
+        raise InputError(TOO_MUCH_WEIGHT)
+    sums = weights.sum(), weights[conflict == 1].sum(), weights[covered == 1].sum(), squares.sum(), n_counted.sum()
     shape = len(rules.class_ids), rules.tree.n_classes
     place = decider if rules.is_list else leaf
     return AuditCounts(
-        n_rows,
+        int(n_rows.sum()),
         CellCounts.of(find_cells(rules, leaf, decider, truth), weights),
-        np.array([*sums, n_counted], dtype=np.float64),
-        _add_up(place * shape[1] + truth, weights, shape[0] * shape[1]).reshape(shape),
-        _add_up(place, squares, shape[0]),
+        np.array(sums, dtype=np.float64),
+        np.bincount(place * shape[1] + truth, weights, shape[0] * shape[1]).astype(np.float64).reshape(shape),
+        np.bincount(place, squares, shape[0]).astype(np.float64),
     )
 
 
@@ -73,36 +76,6 @@ def read_cover_sets(n_rules: int, n_classes: int, groups: Sequence[Mapping[str, 
     truth = np.array([group["truth"] for group in listed], dtype=np.int64)
     weights = np.array([group.get("weight", group.get("n_rows")) for group in listed], dtype=np.float64)
     return count_sets(bits.reshape(len(listed), -1)[:, :n_rules].astype(bool), truth, weights, n_classes)
-
-
-def _read_groups(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], what: str) -> _Groups:
-    """Read groups, or say which rows of the table do not fit."""
-    if not groups:
-        raise InputError(f"{what} has no rows; at least one is needed.")
-    _check_refused(tree, refusals, groups, what)
-    _check_labels(tree, groups, what)
-    odd = sum(int(group.get("odd_weights") or 0) for group in groups)
-    if odd:
-        raise InputError(f"sample_weight must be finite and not negative, but {_rows(odd)} of {what} hold another.")
-    # Sums of fractions depend on the order, and Spark gives groups in any.
-    listed = sorted(groups, key=lambda group: tuple(-1 if group[name] is None else group[name] for name in GROUPED))
-    weights = np.array(
-        [group["weight"] if "weight" in group else group["n_rows"] for group in listed], dtype=np.float64
-    )
-    leaf, decider, truth, conflict, covered = (
-        np.array([group[name] for group in listed], dtype=np.int64)
-        for name in ("leaf", "rule", "truth", "conflict", "covered")
-    )
-    squares = np.array([float(group["squares"] if "squares" in group else group["n_rows"]) for group in listed])
-    if not math.isfinite(weights.sum()):
-        raise InputError(TOO_MUCH_WEIGHT)
-    n_rows = sum(int(group["n_rows"]) for group in groups)
-    n_counted = sum(int(group.get("n_counted", group["n_rows"])) for group in listed)
-    return _Groups(n_rows, leaf, decider, truth, conflict, covered, weights, squares, n_counted)
-
-
-def _add_up(places: NDArray[np.int64], numbers: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    return np.bincount(places, weights=numbers, minlength=size).astype(np.float64)
 
 
 def add_coverage(counts: AuditCounts, asked: Sequence[int], groups: Sequence[Mapping[str, Any]]) -> None:
@@ -118,30 +91,30 @@ def add_coverage(counts: AuditCounts, asked: Sequence[int], groups: Sequence[Map
             counts.squares[rule] += float(group.get(f"squares_{place}", n_rows))
 
 
-def _check_refused(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], what: str) -> None:
-    """Refuse rows that the rules refuse, the most frequent reasons first."""
-    refused: Counter[int] = Counter()
+def _check_rejected(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], what: str) -> None:
+    """Raise if the rules reject some rows, and name the most frequent reasons first."""
+    rejected: Counter[int] = Counter()
     for group in sorted((one for one in groups if one["refused"] is not None), key=lambda one: one["refused"]):
-        refused[group["refused"]] += int(group["n_rows"])
-    if not refused:
+        rejected[group["refused"]] += int(group["n_rows"])
+    if not rejected:
         return
-    most = refused.most_common(SHOWN_REFUSALS)
-    said = [f"{_read_refusal(tree, refusals[place])} in {_rows(number)}" for place, number in most]
-    if len(refused) > SHOWN_REFUSALS:
+    most = rejected.most_common(SHOWN_REFUSALS)
+    said = [f"{_describe_refusal(tree, refusals[place])} in {_rows(number)}" for place, number in most]
+    if len(rejected) > SHOWN_REFUSALS:
         said.append("and so on")
     raise InputError(
-        f"{what} has {_rows(refused.total())} that the rules refuse: {', '.join(said)}. "
+        f"{what} has {_rows(rejected.total())} that the rules reject: {', '.join(said)}. "
         "Fill in what is missing, correct the others, or leave these rows out."
     )
 
 
-def _read_refusal(tree: Tree, refusal: Refusal) -> str:
+def _describe_refusal(tree: Tree, refusal: Refusal) -> str:
     column = refusal.column
     if refusal.what == MISSING:
         return f"column {column.name!r} has a missing value, for which the tree was not fitted,"
     if refusal.what == UNLISTED:
         return (
-            f"column {column.name!r} holds a category that the pipeline's encoder refuses (it knows "
+            f"column {column.name!r} holds a category that the pipeline's encoder rejects (it knows "
             f"{shorten(column.labels or ())})"
         )
     if math.isinf(column.lowest) and math.isinf(column.highest):
@@ -153,7 +126,7 @@ def _read_refusal(tree: Tree, refusal: Refusal) -> str:
 
 
 def _check_labels(tree: Tree, groups: Sequence[Mapping[str, Any]], what: str) -> None:
-    """Refuse rows without a label, or with one that the tree does not have."""
+    """Reject rows without a label, or with one that the tree does not have."""
     unknown = [group for group in groups if group["truth"] == UNKNOWN]
     if unknown:
         label = min(group["label"] for group in unknown)

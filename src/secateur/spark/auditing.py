@@ -20,10 +20,8 @@ from secateur.rules.cover_sets import CoverCounter, CoverCounts
 from secateur.rules.rules import Rules
 from secateur.spark.columns import check_beside, has_length, list_tested, place_columns, quote
 from secateur.spark.prediction import check_rules
-from secateur.spark.session import check_frame, has_secateur, in_small_methods, spark_failures
-from secateur.spark.summing import sum_counts, sum_in_order
-from secateur.spark.tasks import CountingTask, RowReader
-from secateur.spark.views import name_rows
+from secateur.spark.session import check_frame, has_secateur, in_small_methods, name_rows, spark_failures
+from secateur.spark.tasks import CountingTask, RowReader, sum_counts, sum_in_order
 from secateur.tree.tree import Tree
 
 __all__ = ["audit", "count_audit", "count_covers"]
@@ -63,8 +61,13 @@ def audit(rules: Rules, df: Any, y: str, *, sample_weight: str | None = None, si
 def count_audit(rules: Rules, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
     """Count the rows of a DataFrame for an audit."""
     if derives(rules.tree) or _can_count_many(rules, df):
-        counter = AuditCounter(rules.without_rows())
-        return AuditCounts.from_cells(rules, *_count_in_tasks(counter, df, y, sample_weight))
+        tree = rules.tree  # tasks read all of its columns, and have any pipeline that makes them
+        with spark_failures():
+            taken = check_beside(df, y, sample_weight, tree.classes)
+            placement = place_columns(df, tree, own_features(tree), taken=taken)
+        reader = RowReader(tree, sample_weight is not None, placement.vector, tree.n_features)
+        task = CountingTask(reader, AuditCounter(rules.without_rows()))
+        return AuditCounts.from_cells(rules, *sum_counts(df, placement, y, sample_weight, task))
     from secateur.spark.audit_groups import count_groups
 
     with spark_failures():
@@ -86,20 +89,10 @@ def count_covers(counter: CoverCounter, df: Any, y: str, sample_weight: str | No
 def _can_count_many(rules: Rules, df: Any) -> bool:
     """Whether there are many rules, and tasks would find the same."""
     tree = rules.tree
-    if len(rules) <= MOST_IN_SQL or tree.feature_names is None or any(tree.readings):
+    if len(rules) <= MOST_IN_SQL or tree.feature_names is None or any(tree.column_parsers):
         return False
-    # Tasks read every column of the tree, SQL those that it tests: both must refuse the same rows.
+    # Tasks read every column of the tree, SQL those that it tests: both must reject the same rows.
     return len(list_tested(tree)) == tree.n_features and has_secateur(df.sparkSession)
-
-
-def _count_in_tasks(counter: Any, df: Any, y: str, sample_weight: str | None) -> Any:
-    """Count in tasks, which read all columns of the tree, and have any pipeline that makes them."""
-    tree = counter.rules.tree
-    with spark_failures():
-        taken = check_beside(df, y, sample_weight, tree.classes)
-        placement = place_columns(df, tree, own_features(tree), taken=taken)
-    reader = RowReader(tree, sample_weight is not None, placement.vector, tree.n_features)
-    return sum_counts(df, placement, y, sample_weight, CountingTask(reader, counter))
 
 
 @dataclass(frozen=True)

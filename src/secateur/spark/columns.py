@@ -43,7 +43,7 @@ class Placement:
 
 
 def quote(name: str) -> str:
-    """Quote a column's name for Spark, whatever it holds."""
+    """Quote a column's name for Spark."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -118,7 +118,7 @@ def _check_type(tree: Tree, feature: int, name: str, dtype: Any) -> None:
                 f"Column {name!r} of df holds {dtype.simpleString()}, but the tree tests texts such as {levels[0]!r}. "
                 "Cast it to string, if that is how it was indexed."
             )
-    elif found not in NUMERIC and (tree.reading(feature) is None or found not in (*TEXT, *MOMENTS)):
+    elif found not in NUMERIC and (tree.column_parser(feature) is None or found not in (*TEXT, *MOMENTS)):
         raise InputError(
             f"Column {name!r} of df holds {dtype.simpleString()}, but the tree compares numbers. "
             "Encode it as it was encoded for fitting."
@@ -188,5 +188,5 @@ def narrow_tree(tree: Tree, features: Sequence[int]) -> Tree:
         monotone=None,
         columns=columns,
         facts=NO_FACTS,
-        readings=tuple(tree.readings[feature] for feature in features) if tree.readings else (),
+        column_parsers=tuple(tree.column_parsers[feature] for feature in features) if tree.column_parsers else (),
     )

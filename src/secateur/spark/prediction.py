@@ -7,8 +7,7 @@ from typing import Any
 from secateur.errors import InputError, ParameterError
 from secateur.rules.rules import Rules
 from secateur.spark.columns import list_tested, place_columns, quote
-from secateur.spark.session import check_frame, spark_failures
-from secateur.spark.views import name_rows
+from secateur.spark.session import check_frame, name_rows, spark_failures
 
 __all__ = ["check_rules", "predict"]
 
@@ -16,7 +15,7 @@ __all__ = ["check_rules", "predict"]
 def predict(rules: Rules, df: Any, column: str = "prediction") -> Any:
     """Add a lazily computed column of predictions to a Spark DataFrame.
 
-    A row that the rules refuse, such as one with a missing value that the tree does not take, gets NULL.
+    A row that the rules reject, such as one with a missing value that the tree does not take, gets NULL.
 
     Parameters
     ----------
@@ -58,5 +57,5 @@ def predict(rules: Rules, df: Any, column: str = "prediction") -> Any:
 
 def check_rules(rules: Any) -> None:
     """Raise unless these are the rules of one tree."""
-    if not isinstance(rules, Rules):
+    if not hasattr(rules, "find_lines"):
         raise InputError(f"Expected Rules of one tree, as secateur.simplify makes them, found {type(rules).__name__}.")

@@ -11,16 +11,14 @@ from secateur.counting.evidence_plan import EvidencePlan
 from secateur.errors import InputError
 from secateur.facts.stating import state_facts, whole_by_dtype
 from secateur.results.audit import AuditCounter
-from secateur.rows.row_source import Counter, Decider, ModelTerms, Progress, RowSource
-from secateur.rows.rows import LabelledRows
+from secateur.rows.row_source import Counter, Decider, ModelTerms, Progress, RowSource, Work
 from secateur.rows.table_columns import derives, own_features
 from secateur.rules.cover_sets import CoverCounter
 from secateur.spark.auditing import count_audit, count_covers
 from secateur.spark.columns import check_beside, list_tested, narrow_tree, place_columns, typed_table
 from secateur.spark.prediction import predict
 from secateur.spark.session import check_frame, spark_failures
-from secateur.spark.summing import sum_counts
-from secateur.spark.tasks import CountingTask, RowReader
+from secateur.spark.tasks import CountingTask, RowReader, sum_counts
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
 
@@ -62,19 +60,14 @@ class SparkRows(RowSource):
         return tree if tree.feature_names is not None else replace(tree, feature_names=placement.names)
 
     def map(
-        self,
-        tree: Tree,
-        work: Callable[[LabelledRows], Any],
-        *,
-        checks_facts: bool = False,
-        features: Collection[int] | None = None,
+        self, tree: Tree, work: Work[Any], *, checks_facts: bool = False, features: Collection[int] | None = None
     ) -> Iterator[Any]:
-        """Refuse: rows are not collected."""
-        self._refuse("All rows are read here")
+        """Reject: rows are not collected."""
+        self._reject("All rows are read here")
 
     def map_unlabelled(self, tree: Tree, work: Callable[..., Any]) -> Iterator[Any]:
-        """Refuse: rows are not collected."""
-        self._refuse("All rows are read here")
+        """Reject: rows are not collected."""
+        self._reject("All rows are read here")
 
     def fold(
         self, tree: Tree, counter: Counter[Any], *, checks_facts: bool = False, progress: Progress | None = None
@@ -87,20 +80,20 @@ class SparkRows(RowSource):
             return count_audit(counter.rules, self.df, self.y, self.weight)
         if isinstance(counter, CoverCounter):
             return count_covers(counter, self.df, self.y, self.weight)
-        self._refuse("Only evidence and audits of one tree are counted on Spark")
+        self._reject("Only evidence and audits of one tree are counted on Spark")
 
     def decide(self, tree: Tree, decider: Decider) -> Any:
         """Predict in SQL, lazily."""
         rules: Any = getattr(decider, "rules", None)
         if decider.name != "predict" or not hasattr(rules, "to_sql"):
-            self._refuse(f"{decider.name} returns an array in memory")
+            self._reject(f"{decider.name} returns an array in memory")
         return predict(rules, self.df)
 
     def hold(self, find_terms: Callable[[], ModelTerms], why: str, instead: str = "") -> NoReturn:
-        """Refuse: rows are not collected."""
-        self._refuse(why, instead)
+        """Reject: rows are not collected."""
+        self._reject(why, instead)
 
-    def _refuse(self, why: str, instead: str = "") -> NoReturn:
+    def _reject(self, why: str, instead: str = "") -> NoReturn:
         with spark_failures():
             n_rows = self.df.count()
         raise InputError(

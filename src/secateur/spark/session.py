@@ -1,4 +1,4 @@
-"""Open a Spark session, and turn Spark's failures into sentences."""
+"""Open a Spark session, name its rows for SQL, and turn Spark's failures into sentences."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
+from uuid import uuid4
 
 from secateur.errors import InputError, SecateurError
 
-__all__ = ["check_frame", "has_secateur", "in_small_methods", "open_session", "spark_failures"]
+__all__ = ["check_frame", "has_secateur", "in_small_methods", "name_rows", "open_session", "spark_failures"]
 
 NO_PYSPARK = "Spark is not installed here: pip install 'secateur[spark]'."
 NO_JAVA = (
@@ -58,7 +59,7 @@ def open_session(master: str | None = None, **settings: str) -> Any:
 
 
 def check_frame(df: Any) -> None:
-    """Refuse anything but a Spark DataFrame."""
+    """Reject anything but a Spark DataFrame."""
     sql = _import_sql()
     if not isinstance(df, sql.DataFrame):
         found = f"{type(df).__module__.split('.')[0]}.{type(df).__qualname__}"
@@ -133,3 +134,14 @@ def _import_sql() -> Any:
         return import_module("pyspark.sql")
     except ImportError as error:
         raise InputError(NO_PYSPARK) from error
+
+
+@contextmanager
+def name_rows(rows: Any) -> Iterator[list[str]]:
+    """Give a DataFrame a unique name, in parts; a statement that was parsed meanwhile outlives the name."""
+    view = f"secateur_{uuid4().hex}"
+    rows.createOrReplaceTempView(view)
+    try:
+        yield [view]
+    finally:
+        rows.sparkSession.catalog.dropTempView(view)

@@ -1,4 +1,4 @@
-"""Check and count rows in a Spark task, and emit the counts alone.
+"""Check and count rows in Spark tasks, and let Spark add up the counts.
 
 A task never raises for what it finds in rows. It emits the sentence that the same rows raise in memory, and the driver
 raises it: otherwise Spark would try again, and the user would see Java's stack.
@@ -7,7 +7,7 @@ raises it: otherwise Spark would try again, and the user would see Java's stack.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 
 from secateur.errors import InputError
 from secateur.facts.checking import check_facts
-from secateur.rows.checking import check_labels, check_rows, check_weights
+from secateur.rows.checking import NO_WEIGHT, TOO_MUCH_WEIGHT, check_labels, check_rows, check_weights
+from secateur.rows.encoding import as_objects
 from secateur.rows.row_source import Counter
 from secateur.rows.rows import LabelledRows
 from secateur.rows.table_columns import derives
+from secateur.spark.columns import Placement, quote
+from secateur.spark.session import spark_failures
 from secateur.tree.tree import Tree
 
-__all__ = ["N_ROWS", "PROBLEM", "SCHEMA", "CountingTask", "RowReader"]
+__all__ = ["CountingTask", "RowReader", "sum_counts", "sum_in_order"]
 
 # A task emits a number for a cell, with its partition; or a sentence about the rows.
 SCHEMA = "cell bigint, part int, value double, problem string"
@@ -87,9 +90,7 @@ class RowReader:
                 return found
             except InputError:  # said again below, with the number of the row
                 pass
-        labels = np.empty(len(column), dtype=object)
-        labels[:] = column.to_pylist()
-        return check_labels(self.tree, labels, len(column), name=name, first=first)
+        return check_labels(self.tree, as_objects(column.to_pylist()), len(column), name=name, first=first)
 
 
 @dataclass(frozen=True)
@@ -148,3 +149,57 @@ def _make_batch(cells: list[int], part: int, values: list[float], problems: list
         pa.nulls(len(cells), pa.string()) if problems is None else pa.array(problems, type=pa.string()),
     ]
     return pa.RecordBatch.from_arrays(columns, names=["cell", "part", "value", "problem"])
+
+
+def sum_counts(
+    df: Any, placement: Placement, label: str, weight: str | None, task: CountingTask
+) -> tuple[int, NDArray[np.int64], NDArray[np.float64]]:
+    """Run a task on every partition; return the number of rows, the cells that are not zero, and their sums.
+
+    Sums of whole numbers are exact in any order. Fractional weights are added in the order of the partitions, so that
+    the same partitions give the same sums.
+    """
+    from pyspark.sql import functions as F
+
+    with spark_failures():
+        selected = df.select(*_list_columns(df, placement, label, weight))
+        counted = selected.mapInArrow(task, SCHEMA)
+        value = F.sum("value") if weight is None else sum_in_order("part", "value")
+        summed = counted.groupBy("cell").agg(value.alias("value"), F.min_by("problem", "part").alias("problem"))
+        table = summed.toArrow()
+    cells, sums = table["cell"].to_numpy(), table["value"].to_numpy()
+    if PROBLEM in cells:
+        raise InputError(table["problem"][int(np.flatnonzero(cells == PROBLEM)[0])].as_py())
+    n_rows = int(sums[cells == N_ROWS].sum())
+    if n_rows == 0:
+        raise InputError("df has no rows; at least one is needed.")
+    kept = cells >= 0
+    sums = sums[kept]
+    if weight is not None and not np.any(sums):
+        raise InputError(NO_WEIGHT)
+    if not np.isfinite(sums).all():
+        raise InputError(TOO_MUCH_WEIGHT)
+    return n_rows, cells[kept], sums
+
+
+def sum_in_order(part: str, value: str) -> Any:
+    """Sum a column in the order of another, so that the order of rows does not matter."""
+    from pyspark.sql import functions as F
+
+    ordered = F.array_sort(F.collect_list(F.struct(F.col(quote(part)), F.col(quote(value)).alias("value"))))
+    return F.aggregate(ordered, F.lit(0.0), lambda total, one: total + one["value"])
+
+
+def _list_columns(df: Any, placement: Placement, label: str, weight: str | None) -> Sequence[Any]:
+    """List features, label, weight and the length of vectors under our own names: the user's may hold anything."""
+    from pyspark.sql import functions as F
+
+    is_decimal = df.schema[label].dataType.typeName() == "decimal"
+    columns = [*placement.columns, F.col(quote(label)).cast("double") if is_decimal else F.col(quote(label))]
+    if weight is not None:
+        columns.append(F.col(quote(weight)).cast("double"))
+    if placement.vector is not None:
+        from pyspark.ml.functions import vector_to_array
+
+        columns.append(F.size(vector_to_array(F.col(quote(placement.vector)))).cast("double"))
+    return [column.alias(f"c{place}") for place, column in enumerate(columns)]

@@ -1,1 +1,1 @@
-"""Trees that stand in for a model that is no tree: what they are grown from, how, and how large."""
+"""Trees that stand in for another model: what they are grown from, how, and how large."""

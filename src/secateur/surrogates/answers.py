@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters.model_checks import fitted_names
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, first_line, shorten
 from secateur.frames import frame_columns
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Respondent", "name_model"]
 
@@ -34,15 +32,7 @@ def name_model(model: Any) -> str:
 
 
 class Respondent:
-    """A model that is asked for classes.
-
-    Parameters
-    ----------
-    model : object with ``predict``, or callable
-        Takes rows and gives a class for each.
-    limit : int
-        How many rows it may be asked about, in all.
-    """
+    """A model with ``predict``, or a function, that gives a class for each of at most ``limit`` rows in all."""
 
     def __init__(self, model: Any, limit: int) -> None:
         self._model = model
@@ -59,14 +49,14 @@ class Respondent:
         self.n_asked += n_rows
         try:
             given = self._predict(rows)
-        except Exception as error:  # whatever a model raises, its user is told which step failed and why
+        except Exception as error:  # a model may raise anything
             raise InputError(
                 f"The model could not answer for the rows: {first_line(error)}. {self._find_remedy(rows)}"
             ) from error
         return check_answers(given, n_rows)
 
     def _find_remedy(self, rows: Any) -> str:
-        """Say what to do about rows that the model failed on."""
+        """Describe what to do about rows that the model failed on."""
         columns = frame_columns(rows)
         absent = [name for name in fitted_names(self._model) or () if columns is not None and name not in columns]
         if absent:
@@ -85,17 +75,13 @@ def find_answering(model: Any) -> Any:
             f"Expected a fitted classifier with predict, or a function that gives a class for each row, found "
             f"{model if isinstance(model, type) else type(model).__name__!s}."
         )
-    if _is_regressor(model):
+    try:  # models of other libraries have no tags, or fail to make them
+        is_regressor = model.__sklearn_tags__().estimator_type == "regressor"
+    except Exception:
+        is_regressor = False
+    if is_regressor:
         raise UnsupportedModelError(f"{type(model).__name__} predicts numbers, and rules say classes: {MAKE_CLASSES}.")
     return answering or model
-
-
-def _is_regressor(model: Any) -> bool:
-    """Whether a model says of itself, as scikit-learn's do, that it predicts numbers."""
-    try:
-        return bool(model.__sklearn_tags__().estimator_type == "regressor")
-    except Exception:  # models of other libraries have no tags, or fail to make them
-        return False
 
 
 def check_answers(given: Any, n_rows: int) -> NDArray[Any]:

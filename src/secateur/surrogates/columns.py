@@ -1,6 +1,6 @@
 """Rows of any columns, twice: as the model takes them, and as codes that a tree is grown on.
 
-A number becomes its rank among the values of the rows to learn from, so that a tree is grown the same whatever the
+A number becomes its rank among the values of the rows to learn from, so that a tree is grown the same on any
 scale, and every limit lies between two values that occurred. A text, a truth value and a category become one code for
 each of the commonest values; all others count as one. Dates, lists and the like are shown to the model alone.
 
@@ -10,21 +10,18 @@ so both forms of it are gathered, and a column's type and values stay what they 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from secateur.adapters.pipelines.probe import take_rows
 from secateur.errors import InputError
 from secateur.frames import check_unique, frame_columns
-from secateur.rows.encoding import is_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Label
+from secateur.rows.encoding import as_objects, is_missing
+from secateur.tree.tree import Label
 
 __all__ = ["MAX_CATEGORIES", "Coding", "ColumnCoding", "Table", "code_columns", "open_table"]
 
@@ -50,7 +47,7 @@ class Table:
 
     def take(self, rows: NDArray[np.int64]) -> Table:
         """Take some rows, in this order."""
-        return Table(_take(self.native, rows), self.names)
+        return Table(take_rows(self.native, rows), self.names)
 
     def pick(self, names: Sequence[str]) -> Table:
         """Pick columns by name, in this order."""
@@ -67,7 +64,7 @@ class Table:
         return nw.from_native(self.native, eager_only=True).clone().to_native()
 
     def mix(self, sources: NDArray[np.int64]) -> Table:
-        """Make rows of which each column comes from a row of its own; ``sources`` has a column for each."""
+        """Make rows whose columns come from different rows; ``sources`` has a column for each."""
         if self.names is None:
             return Table(self.native[sources, np.arange(self.n_columns)], None)
         if _is_pandas(self.native):
@@ -102,13 +99,12 @@ class Table:
             return found if found.dtype.kind in "fiu" else found.astype(np.float64)
         if series.dtype.is_decimal():
             return np.array([np.nan if value is None else float(value) for value in series.to_list()])
-        objects = np.empty(len(series), dtype=object)
-        objects[:] = series.to_list()
+        objects = as_objects(series.to_list())
         return objects if series.dtype != nw.Object else _read_objects(objects)
 
 
 def open_table(X: Any, what: str = "X") -> Table:
-    """Open rows in memory; refuse what is neither an array nor a data frame."""
+    """Open rows in memory; reject what is neither an array nor a data frame."""
     names = frame_columns(X)
     if names is not None:
         check_unique(names, what)
@@ -130,23 +126,12 @@ def open_table(X: Any, what: str = "X") -> Table:
 
 
 class ColumnCoding(NamedTuple):
-    """How the values of a column become codes.
+    """How the values of a column become codes."""
 
-    Attributes
-    ----------
-    kind : {"number", "category", "other"}
-    values : ndarray of float64
-        Of numbers: those that occurred, in increasing order.
-    labels : tuple
-        Of categories: the commonest, in the order of their codes.
-    holds_missing : bool
-        Whether some row, of those to learn from or of the others, has no value here.
-    """
-
-    kind: str
-    values: NDArray[np.float64]
-    labels: tuple[Label, ...]
-    holds_missing: bool
+    kind: str  # "number", "category" or "other"
+    values: NDArray[np.float64]  # of numbers: those that occurred, increasing
+    labels: tuple[Label, ...]  # of categories: the commonest, in the order of their codes
+    holds_missing: bool  # whether some row, of those to learn from or of the others, has no value here
 
     def encode(self, column: NDArray[Any]) -> NDArray[np.float32]:
         """Give the columns of codes of some rows: one of ranks, or one of zeros and ones for each category."""
@@ -184,20 +169,11 @@ def _find_code(place: dict[Any, int], value: Any) -> int:
 
 @dataclass(frozen=True)
 class Coding:
-    """How the columns of rows become those that a tree is grown on.
-
-    Attributes
-    ----------
-    columns : tuple of ColumnCoding
-    features : ndarray of int64
-        The column of the rows that each column of codes comes from.
-    categories : ndarray of int64
-        Which of its categories a column of codes is about, in the order of their codes; the number of categories for
-        "missing", and -1 for ranks.
-    """
+    """How the columns of rows become those that a tree is grown on."""
 
     columns: tuple[ColumnCoding, ...]
-    features: NDArray[np.int64]
+    features: NDArray[np.int64]  # the column of the rows that each column of codes comes from
+    # The code of the category that a column of codes is about; the number of categories for "missing", -1 for ranks.
     categories: NDArray[np.int64]
 
     def encode(self, table: Table) -> NDArray[np.float32]:
@@ -207,7 +183,7 @@ class Coding:
         return np.column_stack(parts) if parts else np.zeros((table.n_rows, width), dtype=np.float32)
 
     def mix(self, codes: NDArray[np.float32], sources: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Give the codes of rows of which each column comes from a row of its own."""
+        """Give the codes of rows whose columns come from different rows."""
         mixed = np.empty((len(sources), codes.shape[1]), dtype=np.float32, order="F")
         for place, feature in enumerate(self.features.tolist()):
             mixed[:, place] = codes[sources[:, feature], place]
@@ -282,16 +258,6 @@ def _read_objects(values: NDArray[Any]) -> NDArray[Any]:
     if all(is_missing(value) or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in listed):
         return np.array([np.nan if is_missing(value) else float(value) for value in listed])
     return values
-
-
-def _take(native: Any, rows: NDArray[np.int64]) -> Any:
-    if isinstance(native, np.ndarray):
-        return native[rows]
-    if _is_pandas(native):
-        return native.iloc[rows]
-    import narwhals as nw
-
-    return nw.from_native(native, eager_only=True)[rows.tolist()].to_native()
 
 
 def _is_pandas(native: Any) -> bool:

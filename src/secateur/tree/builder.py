@@ -1,23 +1,18 @@
 """Build trees by hand, node by node.
 
-A child is added after its parent, so ids grow from parent to child as the contract wants, and a mistake is refused at
+A child is added after its parent, so ids grow from parent to child as the contract wants, and a mistake is rejected at
 the call that makes it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from secateur.errors import InvalidTreeError
 from secateur.tree.tree import Label, Tree, make_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 __all__ = ["TreeBuilder"]
 
@@ -218,6 +213,11 @@ class TreeBuilder:
             raise InvalidTreeError(
                 f"Leaf {bare[0]} has no counts, but others do. Give counts for all leaves or for none."
             )
+        counts = [np.array(node.counts or [0.0] * len(self._classes)) for node in nodes]
+        # A child's id is larger than its parent's, so this backward sweep meets both children first.
+        for place, node in reversed(list(enumerate(nodes))):
+            if node.leaf_class < 0:
+                counts[place] = counts[node.left] + counts[node.right]
         return make_tree(
             children_left=[node.left for node in nodes],
             children_right=[node.right for node in nodes],
@@ -226,7 +226,7 @@ class TreeBuilder:
             missing_left=[node.missing_left for node in nodes],
             left_categories={place: node.codes for place, node in enumerate(nodes) if node.codes is not None},
             leaf_class=[node.leaf_class for node in nodes],
-            counts=self._sum_counts() if has_counts else None,
+            counts=counts if has_counts else None,
             classes=self._classes,
             n_features=len(self._names),
             accepts_missing=self._accepts,
@@ -234,14 +234,6 @@ class TreeBuilder:
             feature_names=self._names,
             dtype=self._dtype,
         )
-
-    def _sum_counts(self) -> list[NDArray[np.float64]]:
-        counts = [np.array(node.counts or [0.0] * len(self._classes)) for node in self._nodes]
-        # A child's id is larger than its parent's, so this backward sweep meets both children first.
-        for place, node in reversed(list(enumerate(self._nodes))):
-            if node.leaf_class < 0:
-                counts[place] = counts[node.left] + counts[node.right]
-        return counts
 
     def _feature(self, name: str) -> int:
         if name not in self._names:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InvalidTreeError
 from secateur.tree.decimals import MOST_DECIMALS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from secateur.tree.tree import Tree
 
 __all__ = ["check_tree", "freeze_tree", "require"]
@@ -26,10 +24,6 @@ def check_tree(tree: Tree) -> None:
     """Raise :class:`~secateur.errors.InvalidTreeError` for the first invariant that a tree breaks.
 
     The arrays become read-only, so that a checked tree stays true.
-
-    Parameters
-    ----------
-    tree : Tree
     """
     freeze_tree(tree)
     _check_labels(tree)
@@ -39,7 +33,7 @@ def check_tree(tree: Tree) -> None:
     _check_counts(tree)
     _check_columns(tree)
     _check_facts(tree)
-    _check_readings(tree)
+    _check_parsers(tree)
 
 
 def freeze_tree(tree: Tree) -> None:
@@ -119,8 +113,8 @@ def _check_category_sets(tree: Tree) -> None:
     lengths = np.diff(offsets)
     _require_each(lengths >= 0, "has a category offset smaller than the one before it")
     _require_each(tree.is_categorical | (lengths == 0), "lists categories, but does not split by category")
-    # Behind a pipeline one side may be unreachable: what encodes the training rows may encode later ones otherwise, as
-    # a TargetEncoder does.
+    # Behind a pipeline one side may be unreachable: what encodes the training rows may encode later ones differently,
+    # as a TargetEncoder does.
     is_behind = tree.columns is not None
     for node in np.flatnonzero(tree.is_categorical):
         listed, feature, missing_left = tree.left_codes(node), tree.feature[node], bool(tree.missing_left[node])
@@ -197,17 +191,17 @@ def _check_facts(tree: Tree) -> None:
         require(known.premise.subject != known.conclusion.subject, f"the fact {str(known)!r} is about one column alone")
 
 
-def _check_readings(tree: Tree) -> None:
-    require(len(tree.readings) in (0, tree.n_features), "readings must have one entry per feature, or none")
-    for feature, reading in enumerate(tree.readings):
-        if reading is not None:
+def _check_parsers(tree: Tree) -> None:
+    require(len(tree.column_parsers) in (0, tree.n_features), "column_parsers must have one entry per feature, or none")
+    for feature, parser in enumerate(tree.column_parsers):
+        if parser is not None:
             levels = tree.categories[feature]
-            if reading.is_trim:
+            if parser.is_trim:
                 cut = levels is not None and all(isinstance(one, str) and one.strip(" ") == one for one in levels)
                 require(cut, f"feature {feature} is read without blanks around texts, but its categories are others")
             else:
-                require(levels is None, f"feature {feature} has a reading, but it does not hold numbers")
-            require((fault := reading.fault()) is None, f"the reading of feature {feature} is wrong: {fault}")
+                require(levels is None, f"feature {feature} has a column parser, but it does not hold numbers")
+            require((fault := parser.fault()) is None, f"the column parser of feature {feature} is wrong: {fault}")
 
 
 def _are_distinct(values: Sequence[object]) -> bool:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from secateur.tree.tree import is_same
-
-if TYPE_CHECKING:
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree, is_same
 
 __all__ = ["find_tree_differences"]
 
@@ -24,18 +21,7 @@ ARRAYS = {
 
 
 def find_tree_differences(tree: Tree, other: Tree) -> list[str]:
-    """Say what differs in another tree, a sentence each; nothing if the two decide every row alike.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree that rules were made from.
-    other : Tree
-        The tree of a model.
-
-    Returns
-    -------
-    list of str
+    """Describe how the tree of a model differs from that of rules; nothing if the two decide every row alike.
 
     Examples
     --------

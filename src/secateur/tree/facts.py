@@ -1,7 +1,7 @@
-"""What is known of the columns beyond the tree: groups, whole numbers, bounds, implications, orders.
+"""Stated facts about the columns: groups, whole numbers, bounds, implications, orders.
 
 A fact says which rows are possible. Exact methods may then delete a condition that only keeps out impossible rows, and
-their promise holds for possible rows: so every certificate names the facts that it rests on. An order of categories
+their promise holds for possible rows: so every certificate names the facts that it assumes. An order of categories
 rules out no row; it says which of two rows is the larger.
 """
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from secateur.tree.regions import Region
 from secateur.tree.shown_text import show_text
 
 if TYPE_CHECKING:
-    from secateur.tree.regions import Region
     from secateur.tree.tree import Label
 
 __all__ = ["NO_FACTS", "Claim", "Facts", "Group", "Implication", "Order"]
@@ -22,21 +22,11 @@ __all__ = ["NO_FACTS", "Claim", "Facts", "Group", "Implication", "Order"]
 
 @dataclass(frozen=True)
 class Group:
-    """Columns of zeros and ones that stand for one categorical: at most one of them is 1.
+    """Columns of zeros and ones that stand for one categorical: at most one of them is 1."""
 
-    Attributes
-    ----------
-    name : str
-        What the categorical is called.
-    features : tuple of int
-        Its columns.
-    labels : tuple of labels
-        The category that each column stands for.
-    """
-
-    name: str
+    name: str  # of the categorical
     features: tuple[int, ...]
-    labels: tuple[Label, ...]
+    labels: tuple[Label, ...]  # the category that each column stands for
 
     def __str__(self) -> str:
         return f"at most one of {show_text(self.name)}'s {len(self.features)} columns is 1"
@@ -44,21 +34,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Claim:
-    """What one column, or one group, is said to hold.
+    """What one column, or one group, is said to hold."""
 
-    Attributes
-    ----------
-    subject : int
-        A feature, or ``n_features + g`` for the g-th group.
-    region : Region
-        The values; for a group the codes of its labels, and the code after the last for none of them.
-    text : str
-        The claim in words.
-    """
-
-    subject: int
-    region: Region
-    text: str
+    subject: int  # a feature, or n_features + g for the g-th group
+    region: Region  # the values; for a group the codes of its labels, and the code after the last for none of them
+    text: str  # the claim in words
 
     def __str__(self) -> str:
         return show_text(self.text)
@@ -77,21 +57,11 @@ class Implication:
 
 @dataclass(frozen=True)
 class Order:
-    """Categories of one column from the least to the greatest; categories that it leaves out compare with none.
-
-    Attributes
-    ----------
-    feature : int
-        A categorical feature.
-    codes : tuple of int
-        The codes of its categories, rising.
-    text : str
-        The order in words.
-    """
+    """Categories of one column from the least to the greatest; categories that it leaves out compare with none."""
 
     feature: int
-    codes: tuple[int, ...]
-    text: str
+    codes: tuple[int, ...]  # of its categories, rising
+    text: str  # the order in words
 
     def __str__(self) -> str:
         return show_text(self.text)
@@ -99,29 +69,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Facts:
-    """Everything that is known of a tree's columns.
+    """All stated facts about a tree's columns."""
 
-    Attributes
-    ----------
-    integers : tuple of int
-        Features that hold whole numbers only.
-    decimals : tuple of (int, int)
-        Features and the most decimals that their numbers have.
-    claims : tuple of Claim
-        What holds for every row.
-    groups : tuple of Group
-        No feature is in two of them.
-    implications : tuple of Implication
-    orders : tuple of Order
-        At most one for each feature.
-    """
-
-    integers: tuple[int, ...] = ()
-    decimals: tuple[tuple[int, int], ...] = ()
-    claims: tuple[Claim, ...] = ()
-    groups: tuple[Group, ...] = ()
+    integers: tuple[int, ...] = ()  # features that hold whole numbers only
+    decimals: tuple[tuple[int, int], ...] = ()  # features and the most decimals that their numbers have
+    claims: tuple[Claim, ...] = ()  # that hold for every row
+    groups: tuple[Group, ...] = ()  # no feature is in two of them
     implications: tuple[Implication, ...] = ()
-    orders: tuple[Order, ...] = ()
+    orders: tuple[Order, ...] = ()  # at most one for each feature
 
     def __bool__(self) -> bool:
         return bool(self.limits_rows or self.orders)
@@ -133,11 +88,11 @@ class Facts:
 
     @cached_property
     def decimals_of(self) -> dict[int, int]:
-        """The most decimals that the numbers of a feature have, where it is known; whole numbers have none."""
+        """The most decimals of a feature's numbers, where a fact states them; whole numbers have none."""
         return {**dict(self.decimals), **dict.fromkeys(self.integers, 0)}
 
     def describe_decimals(self, feature: int, name: str) -> str:
-        """Say what is known of a feature's decimals."""
+        """Describe the stated decimals of a feature."""
         n_decimals = self.decimals_of[feature]
         if n_decimals == 0:
             return f"{name} is a whole number"
@@ -182,7 +137,7 @@ class Facts:
     def leave_out(self, fact: Claim | Implication | Group | int, n_features: int) -> Facts | None:
         """Drop one fact; None if another fact speaks of the group that was to go.
 
-        An int stands for what is known of that feature's decimals.
+        An int stands for the stated decimals of that feature.
         """
         if isinstance(fact, Implication):
             return replace(self, implications=tuple(known for known in self.implications if known != fact))

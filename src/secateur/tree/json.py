@@ -1,31 +1,33 @@
 """A Tree as versioned JSON, exact for every float.
 
 Python writes a float as the shortest decimal that reads back to the same bits. JSON has no NaN and no infinity: an
-absent threshold is null, and +inf is the text "inf". The fields are specified in ``docs/tree-format.md``.
+absent threshold is null, and +inf is the text "inf". The fields are specified in ``docs/tree-format.md``. Functions
+that read parts raise a KeyError, TypeError or ValueError for what has the wrong shape.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import FormatError, InvalidTreeError
-from secateur.tree import json_parts as parts
+from secateur.tree.column_parsers import ColumnParser
 from secateur.tree.contract import check_tree
-from secateur.tree.facts import NO_FACTS
+from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication, Order
+from secateur.tree.pipeline_columns import Columns
+from secateur.tree.regions import Region
 from secateur.tree.tree import Tree
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["FORMAT", "VERSION", "read_header", "tree_from_dict", "tree_from_json", "tree_to_dict", "tree_to_json"]
 
 FORMAT = "secateur-tree"
-VERSION = 3
-SECOND_VERSION = 2  # of trees with columns or facts, but without readings
-PLAIN_VERSION = 1  # of trees without columns and facts, which older releases can read
+VERSION = 1
 
 # The fields that every tree has, in the order in which they are written.
 FIELDS = (
@@ -58,7 +60,7 @@ def tree_from_json(text: str) -> Tree:
 def read_header(text: str, wanted: str, newest: int) -> dict[str, Any]:
     """Parse JSON and check that it has the wanted format, in a version that we can read."""
     try:
-        content = json.loads(text, parse_constant=_refuse_constant)
+        content = json.loads(text, parse_constant=_reject_constant)
     except (TypeError, ValueError, RecursionError) as error:  # a JSONDecodeError is a ValueError
         raise FormatError(
             f"Expected a {wanted} JSON text, but it is not JSON: {error}. Pass the text, not a path."
@@ -66,8 +68,8 @@ def read_header(text: str, wanted: str, newest: int) -> dict[str, Any]:
     return check_header(content, wanted, newest)
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"it holds {name}, which is no number of JSON")
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"it holds {name}, which is not a number of JSON")
 
 
 def check_header(content: object, wanted: str, newest: int) -> dict[str, Any]:
@@ -89,15 +91,14 @@ def check_header(content: object, wanted: str, newest: int) -> dict[str, Any]:
 def tree_to_dict(tree: Tree) -> dict[str, Any]:
     """Turn a tree into plain lists and scalars, ready for ``json.dumps``."""
     plain = {name: _to_plain(getattr(tree, name)) for name in FIELDS}
-    plain["threshold"] = [parts.write_number(limit) for limit in plain["threshold"]]
+    plain["threshold"] = [_write_number(limit) for limit in plain["threshold"]]
     if tree.columns is not None:
-        plain["columns"] = parts.columns_to_dict(tree.columns)
+        plain["columns"] = _to_plain(_write_columns(tree.columns))
     if tree.facts:
-        plain["facts"] = parts.facts_to_dict(tree.facts)
-    version = SECOND_VERSION if len(plain) > len(FIELDS) else PLAIN_VERSION
-    if tree.readings:
-        version, plain["readings"] = VERSION, parts.readings_to_list(tree.readings)
-    return {"format": FORMAT, "version": version, **plain}
+        plain["facts"] = _to_plain(_write_facts(tree.facts))
+    if tree.column_parsers:
+        plain["column_parsers"] = _write_parsers(tree.column_parsers)
+    return {"format": FORMAT, "version": VERSION, **plain}
 
 
 def tree_from_dict(content: object) -> Tree:
@@ -110,16 +111,16 @@ def tree_from_dict(content: object) -> Tree:
         }
         tree = Tree(
             **arrays,
-            threshold=np.array([np.nan if x is None else parts.read_number(x) for x in fields["threshold"]]),
+            threshold=np.array([np.nan if x is None else _read_number(x) for x in fields["threshold"]]),
             classes=np.array(fields["classes"]),
-            n_features=parts.read_whole(fields["n_features"]),
+            n_features=_read_whole(fields["n_features"]),
             categories=tuple(None if levels is None else tuple(levels) for levels in fields["categories"]),
             feature_names=None if fields["feature_names"] is None else tuple(map(str, fields["feature_names"])),
             class_names=tuple(map(str, fields["class_names"])),
             dtype=str(fields["dtype"]),
-            columns=None if fields.get("columns") is None else parts.columns_from_dict(fields["columns"]),
-            facts=NO_FACTS if fields.get("facts") is None else parts.facts_from_dict(fields["facts"]),
-            readings=parts.readings_from_list(fields.get("readings") or ()),
+            columns=None if fields.get("columns") is None else _read_columns(fields["columns"]),
+            facts=NO_FACTS if fields.get("facts") is None else _read_facts(fields["facts"]),
+            column_parsers=tuple(map(_read_parser, fields.get("column_parsers") or ())),
         )
     except KeyError as error:
         raise FormatError(f"The tree JSON has no field {error.args[0]!r}; it was cut or edited.") from error
@@ -133,10 +134,12 @@ def tree_from_dict(content: object) -> Tree:
 
 
 def _to_plain(value: Any) -> Any:
-    """Turn arrays and tuples, also within tuples, into lists."""
+    """Turn arrays and tuples, also within others, into lists."""
     if isinstance(value, np.ndarray):
         return value.tolist()
-    return [_to_plain(item) for item in value] if isinstance(value, tuple) else value
+    if isinstance(value, dict):
+        return {name: _to_plain(item) for name, item in value.items()}
+    return [_to_plain(item) for item in value] if isinstance(value, (tuple, list)) else value
 
 
 def _read_array(values: object, dtype: Any, kinds: str, what: str) -> NDArray[Any]:
@@ -144,3 +147,131 @@ def _read_array(values: object, dtype: Any, kinds: str, what: str) -> NDArray[An
     if array.size and array.dtype.kind not in kinds:
         raise TypeError(f"expected {what}, found {array.dtype}")
     return np.array(values, dtype=dtype)
+
+
+def _write_facts(facts: Facts) -> dict[str, Any]:
+    return {
+        "integers": facts.integers,
+        "decimals": facts.decimals,
+        "claims": [_write_claim(claim) for claim in facts.claims],
+        "groups": [asdict(group) for group in facts.groups],
+        "implications": [
+            {"premise": _write_claim(known.premise), "conclusion": _write_claim(known.conclusion)}
+            for known in facts.implications
+        ],
+        **({"orders": [asdict(order) for order in facts.orders]} if facts.orders else {}),  # most trees have none
+    }
+
+
+def _read_facts(content: dict[str, Any]) -> Facts:
+    return Facts(
+        integers=tuple(map(_read_whole, content["integers"])),
+        decimals=tuple((_read_whole(feature), _read_whole(n_decimals)) for feature, n_decimals in content["decimals"]),
+        claims=tuple(map(_read_claim, content["claims"])),
+        groups=tuple(
+            Group(str(group["name"]), tuple(map(_read_whole, group["features"])), tuple(group["labels"]))
+            for group in content["groups"]
+        ),
+        implications=tuple(
+            Implication(_read_claim(known["premise"]), _read_claim(known["conclusion"]))
+            for known in content["implications"]
+        ),
+        orders=tuple(
+            Order(_read_whole(one["feature"]), tuple(map(_read_whole, one["codes"])), str(one["text"]))
+            for one in content.get("orders", ())
+        ),
+    )
+
+
+def _write_columns(columns: Columns) -> dict[str, Any]:
+    """List what describes columns; what makes derived ones stays behind."""
+    ranges = [None if ends is None else list(map(_write_number, ends)) for ends in columns.ranges]
+    names = ("cuts", "closed", "ranges", "derived", "remarks")
+    return {name: getattr(columns, name) for name in names} | {"ranges": ranges}
+
+
+def _read_columns(content: dict[str, Any]) -> Columns:
+    return Columns(
+        cuts=tuple(None if limits is None else tuple(map(float, limits)) for limits in content["cuts"]),
+        closed=tuple(map(_read_flag, content["closed"])),
+        ranges=tuple(None if ends is None else _read_ends(ends) for ends in content["ranges"]),
+        derived=tuple(map(str, content["derived"])),
+        remarks=tuple(map(str, content["remarks"])),
+    )
+
+
+def _read_ends(ends: list[object]) -> tuple[float, float]:
+    if len(ends) == 2 and (low := _read_number(ends[0])) <= (high := _read_number(ends[1])):
+        return low, high
+    raise ValueError(f"expected a range as its lower and its upper end, found {ends}")
+
+
+def _write_parsers(parsers: Sequence[ColumnParser | None]) -> list[dict[str, Any] | None]:
+    """Turn column parsers into plain scalars; defaults are left out."""
+    usual = asdict(ColumnParser(""))
+    return [
+        None if one is None else {name: value for name, value in asdict(one).items() if value != usual[name]}
+        for one in parsers
+    ]
+
+
+def _read_parser(content: Any) -> ColumnParser | None:
+    if content is None:
+        return None
+    fields = dict(content)
+    first = _read_flag(fields.pop("unit_first", False))
+    if not all(isinstance(value, str) for value in fields.values()):
+        raise TypeError(f"expected a column parser of texts, found {fields!r}")
+    return ColumnParser(fields.pop("kind"), unit_first=first, **fields)
+
+
+def _write_claim(claim: Claim) -> dict[str, Any]:
+    low, high, codes, missing = claim.region
+    return {
+        "subject": claim.subject,
+        "low": None if low == -math.inf else _write_number(low),
+        "high": None if high == math.inf else _write_number(high),
+        "codes": None if codes is None else sorted(codes),
+        "missing": missing,
+        "text": claim.text,
+    }
+
+
+def _read_claim(content: dict[str, Any]) -> Claim:
+    low, high, codes = content["low"], content["high"], content["codes"]
+    region = Region(
+        low=-math.inf if low is None else _read_number(low),
+        high=math.inf if high is None else _read_number(high),
+        codes=None if codes is None else frozenset(map(_read_whole, codes)),
+        missing=_read_flag(content["missing"]),
+    )
+    return Claim(_read_whole(content["subject"]), region, str(content["text"]))
+
+
+def _write_number(value: float) -> float | str | None:
+    """Write a float as JSON can: infinity as "inf" or "-inf", NaN as null."""
+    if math.isnan(value):
+        return None
+    return str(value) if math.isinf(value) else value
+
+
+def _read_number(value: object) -> float:
+    """Read a float, "inf" or "-inf"."""
+    if value in ("inf", "-inf"):
+        return float(str(value))
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"expected a number, 'inf' or '-inf', found {value!r}")
+    return float(value)
+
+
+def _read_whole(value: object) -> int:
+    """Read an int; reject bool and float."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"expected a whole number, found {value!r}")
+    return value
+
+
+def _read_flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"expected true or false, found {value!r}")
+    return value

@@ -1,28 +1,24 @@
-"""What a tree says about its links: paths, orientation, Λ, H and SIB, as array passes over a Tree.
+"""What a tree says about its edges: paths, orientation, Λ, H and SIB, as array passes over a Tree.
 
 Conventions used below and by all methods:
 
-- A *link* is named by its child node's id.
-- A rule's path is a run of *entries*. Entry arrays have one element for each (leaf, link on its path), leaf after
-  leaf in source order and root to leaf within a path; ``offsets[r]:offsets[r + 1]`` are the entries of rule ``r``.
-- Link orientation is relative to the class of the leaf under study (with two classes: the paper's C1/C0 annotation).
+- An edge is named by its child node's id; arrays call it a *link*.
+- A rule's path is a run of (rule, edge) pairs, which arrays call *entries*: leaf after leaf in source order, root to
+  leaf within a path; ``offsets[r]:offsets[r + 1]`` are those of rule ``r``.
+- An edge's orientation is relative to the class of the leaf under study (with two classes: the paper's C1/C0).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.tree.shares import divide_or_nan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["DEFAULT_RF_TOL", "Paths", "find_runs", "trace_paths"]
 
@@ -33,7 +29,7 @@ Array = TypeVar("Array")
 
 
 def _kept(make: Callable[[Any], Array]) -> cached_property[Array]:
-    """Make an array once, and for reading only, because rule sets of one tree share it."""
+    """Make an array once, and for reading only, because rules of one tree share it."""
 
     @wraps(make)
     def freeze(paths: Any) -> Array:
@@ -48,19 +44,7 @@ def _kept(make: Callable[[Any], Array]) -> cached_property[Array]:
 class Paths:
     """Everything structural that methods ask of a tree; each is computed when it is first asked for.
 
-    Parameters
-    ----------
-    tree : Tree
-    rf_tol : float
-        A class share that changes by no more than this along a link counts as unchanged.
-
-    Attributes
-    ----------
-    leaf_ids, leaf_class : ndarray of int64, shape (n_leaves,)
-        The leaves in source order, and their classes.
-    offsets : ndarray of int64, shape (n_leaves + 1,)
-    links : ndarray of int32, shape (n_entries,)
-        The link of each entry.
+    A class share that changes by no more than ``rf_tol`` along an edge counts as unchanged.
     """
 
     def __init__(self, tree: Tree, rf_tol: float) -> None:
@@ -76,7 +60,7 @@ class Paths:
             shared.flags.writeable = False
 
     def _make_paths(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """List the links of all paths: a node is on the path of every leaf below it, at its own depth."""
+        """List the edges of all paths: a node is on the path of every leaf below it, at its own depth."""
         tree = self._tree
         offsets = np.zeros(len(self.leaf_ids) + 1, dtype=np.int64)
         np.cumsum(tree.node_depth[self.leaf_ids], out=offsets[1:])
@@ -102,7 +86,7 @@ class Paths:
         return len(self.leaf_ids)
 
     def entries(self, rule: int) -> slice:
-        """Slice the entries of one rule, root to leaf."""
+        """Slice the (rule, edge) pairs of one rule, root to leaf."""
         return slice(int(self.offsets[rule]), int(self.offsets[rule + 1]))
 
     @_kept
@@ -153,12 +137,12 @@ class Paths:
 
     @_kept
     def rule(self) -> NDArray[np.int32]:
-        """The rule of each entry."""
+        """The rule of each (rule, edge) pair."""
         return np.repeat(np.arange(self.n_rules, dtype=np.int32), self._lengths)
 
     @property
     def leaf_class_of_entry(self) -> NDArray[np.int64]:
-        """The class of each entry's leaf. Made anew each time."""
+        """The class of the leaf of each (rule, edge) pair. Made anew each time."""
         return np.repeat(self.leaf_class, self._lengths)
 
     @_kept
@@ -173,7 +157,7 @@ class Paths:
 
     @property
     def shift(self) -> NDArray[np.float64]:
-        """d_c: change of the leaf's class share along each link; 0 where a share is undefined. Made anew each time."""
+        """d_c: change of the leaf's class share along each edge; 0 where a share is undefined. Made anew each time."""
         if self.share is None:
             return np.zeros(len(self.links))
         change: NDArray[np.float64] = np.nan_to_num(self.share - self.share[self.parent])  # the root's is not looked at
@@ -181,22 +165,22 @@ class Paths:
 
     @_kept
     def matched(self) -> NDArray[np.bool_]:
-        """Whether the share of the leaf's class rises along the link."""
+        """Whether the share of the leaf's class rises along the edge."""
         return self.shift > self.rf_tol
 
     @_kept
     def mismatched(self) -> NDArray[np.bool_]:
-        """Whether the share of the leaf's class falls along the link."""
+        """Whether the share of the leaf's class falls along the edge."""
         return self.shift < -self.rf_tol
 
     @_kept
     def inside_h(self) -> NDArray[np.bool_]:
-        """Whether both ends of the link lie in H, which is where its parent end does."""
+        """Whether both ends of the edge lie in H, which is where its parent end does."""
         return (self.homogeneous >= 0)[self.parent[self.links]]
 
     @_kept
     def sibling_certified(self) -> NDArray[np.bool_]:
-        """Whether the link leads to an internal node whose sibling is a leaf of the rule's class."""
+        """Whether the edge leads to an internal node whose sibling is a leaf of the rule's class."""
         tree = self._tree
         of_sibling = np.where(tree.is_leaf, -1, tree.leaf_class[self.sibling])
         certified: NDArray[np.bool_] = of_sibling[self.links] == self.leaf_class_of_entry

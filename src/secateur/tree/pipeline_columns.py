@@ -2,18 +2,17 @@
 
 A tree behind a pipeline is read as a tree over the columns that go *into* the pipeline. Most are plain numbers or
 categories, as in any other tree. This describes the rest: numbers that are asked by cell rather than by threshold,
-categories that the pipeline refuses, and columns that only the pipeline itself can make.
+categories that the pipeline rejects, and columns that only the pipeline itself can make.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from secateur.tree.tree import Tree
 
 __all__ = ["Columns", "find_cuts", "is_closed", "join_cells"]
@@ -21,39 +20,22 @@ __all__ = ["Columns", "find_cuts", "is_closed", "join_cells"]
 
 @dataclass(frozen=True)
 class Columns:
-    """What the rows of a tree behind a pipeline hold.
+    """What the rows of a tree behind a pipeline hold: labels in categorical columns, never codes.
 
-    Rows hold labels in categorical columns, never codes.
-
-    Attributes
-    ----------
-    cuts : tuple of (tuple of float, or None), length n_features
-        For a number that is asked by cell: increasing limits. Code ``k`` stands for ``cuts[k - 1] < x <= cuts[k]``, the
-        first for everything up to ``cuts[0]`` and code ``len(cuts)`` for everything above the last. None elsewhere.
-    closed : tuple of bool, length n_features
-        Whether a category that is not listed is refused.
-    ranges : tuple of ((float, float), or None), length n_features
-        The lowest and the highest number that the pipeline has a value for, where it has none beyond.
-    derived : tuple of str
-        Columns that the pipeline makes and that cannot be inverted; they are the last features.
-    remarks : tuple of str
-        What a reader of the rules should know, a sentence each.
-    asked : tuple of int
-        Features to read from rows beside those that the tree tests: in a forest, those that its other trees test. Other
-        columns may hold anything.
-    encoded : Tree or None
-        The tree over the columns that the pipeline makes; None where the pipeline is not at hand.
-    derive : callable or None
-        Makes the tree's columns from the rows that the pipeline takes; None where they are the same, or where the
-        pipeline is not at hand.
+    A number that is asked by cell has increasing ``cuts``. Code ``k`` stands for ``cuts[k - 1] < x <= cuts[k]``, the
+    first for everything up to ``cuts[0]`` and code ``len(cuts)`` for everything above the last.
     """
 
-    cuts: tuple[tuple[float, ...] | None, ...]
-    closed: tuple[bool, ...]
-    ranges: tuple[tuple[float, float] | None, ...] = ()
-    derived: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    cuts: tuple[tuple[float, ...] | None, ...]  # by feature; None for one that is not asked by cell
+    closed: tuple[bool, ...]  # by feature: whether a category that is not listed is rejected
+    ranges: tuple[tuple[float, float] | None, ...] = ()  # lowest and highest number that the pipeline has a value for
+    derived: tuple[str, ...] = ()  # columns that the pipeline makes and that cannot be inverted: the last features
+    remarks: tuple[str, ...] = ()  # sentences for a reader of the rules
+    # Features to read from rows beside those that the tree tests: in a forest, those that its other trees test. Other
+    # columns may hold anything.
     asked: tuple[int, ...] = field(default=(), compare=False)
+    # The tree over the columns that the pipeline makes, and what makes this tree's columns from the rows that the
+    # pipeline takes, where they differ; both None where the pipeline is not at hand.
     encoded: Tree | None = field(default=None, compare=False, repr=False)
     derive: Callable[[Any], Any] | None = field(default=None, compare=False, repr=False)
 
@@ -64,7 +46,7 @@ def find_cuts(tree: Tree, feature: int) -> tuple[float, ...] | None:
 
 
 def is_closed(tree: Tree, feature: int) -> bool:
-    """Tell whether a category that is not listed is refused."""
+    """Whether a category that is not listed is rejected."""
     return tree.columns is not None and tree.columns.closed[feature] and tree.columns.cuts[feature] is None
 
 

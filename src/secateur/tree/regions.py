@@ -7,6 +7,7 @@ They are made on demand, for what a person looks at; walks over whole trees use 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,8 +16,6 @@ import numpy as np
 from secateur.tree.decimals import next_with_decimals, round_down_to_decimals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
 
@@ -33,22 +32,12 @@ __all__ = [
 
 
 class Region(NamedTuple):
-    """The values of one feature that a conjunction of conditions allows.
+    """The values of one feature that a conjunction of conditions allows."""
 
-    Attributes
-    ----------
-    low, high : float
-        Numbers ``low < x <= high``, both rounded down to the tree's dtype; unused for a categorical feature.
-    codes : frozenset of int, or None
-        Allowed category codes of a categorical feature; None for a numeric one.
-    missing : bool
-        Whether NaN is allowed.
-    """
-
-    low: float = -math.inf
+    low: float = -math.inf  # numbers low < x <= high, both rounded down to the tree's dtype; unused for categories
     high: float = math.inf
-    codes: frozenset[int] | None = None
-    missing: bool = False
+    codes: frozenset[int] | None = None  # allowed codes of a categorical feature; None for a numeric one
+    missing: bool = False  # whether NaN is allowed
 
     def meet(self, other: Region) -> Region:
         """Intersect two regions of one feature."""

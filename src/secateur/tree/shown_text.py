@@ -1,4 +1,4 @@
-"""Show names and labels: characters that nobody sees, or that move others about, are written out.
+"""Show names and labels: invisible and bidirectional control characters are escaped.
 
 A column may be called anything. In a text for people, a new line in its name would look like another rule, an escape
 sequence would colour the terminal, and a mark of direction would turn the words after it round.
@@ -20,18 +20,11 @@ _HIDDEN = re.compile(f"[{INVISIBLE}]")
 
 
 def show_text(text: str) -> str:
-    r"""Write out what would not be seen, as Python does in quotes.
+    r"""Escape invisible characters, as Python does in quotes.
 
     Examples
     --------
     >>> print(show_text("systolic\nblood pressure"))
     systolic\nblood pressure
     """
-    return _HIDDEN.sub(_write_out, text)
-
-
-def _write_out(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    return {9: "\\t", 10: "\\n", 13: "\\r"}.get(code) or (
-        f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-    )
+    return _HIDDEN.sub(lambda found: found.group().encode("unicode_escape").decode(), text)

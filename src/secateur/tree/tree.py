@@ -7,23 +7,19 @@ Every adapter ends here and everything else starts here. ``docs/tree-format.md``
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from secateur.tree.column_parsers import ColumnParser
 from secateur.tree.contract import check_tree, require
 from secateur.tree.facts import NO_FACTS, Facts
+from secateur.tree.pipeline_columns import Columns
 from secateur.tree.shown_text import show_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.pipeline_columns import Columns
-    from secateur.tree.readings import Reading
 
 __all__ = ["SMALL_TREE_NODES", "Label", "Tree", "make_tree"]
 
@@ -66,14 +62,14 @@ class Tree:
     n_features : int
         Number of columns of the rows.
     accepts_missing : ndarray of bool, shape (n_features,)
-        Whether NaN belongs to the feature's domain. Elsewhere NaN is refused.
+        Whether NaN belongs to the feature's domain. Elsewhere NaN is rejected.
     categories : tuple, length n_features
         None for a numeric feature, else the tuple of its category labels; code ``k`` is the k-th label, and
         code ``len(labels)`` stands for every value that is not listed.
     feature_names : tuple of str, or None
         Column names; None when the source has none.
     class_names : tuple of str
-        How the classes read; characters that nobody sees are written out, as Python does in quotes.
+        How the classes are shown; invisible characters are escaped, as Python does in quotes.
     dtype : {"float32", "float64"}
         The type that a value is rounded to before it is compared.
     monotone : ndarray of int8, shape (n_features,), or None
@@ -82,10 +78,10 @@ class Tree:
     columns : Columns, or None
         How a person's own columns become the features, where a pipeline stood between them; else None.
     facts : Facts
-        What is known of the columns beyond the tree.
-    readings : tuple of (Reading or None), length n_features or 0
+        Stated facts about the columns.
+    column_parsers : tuple of (ColumnParser or None), length n_features or 0
         For a numeric feature whose column holds text or dates: which number each of them means. For one of categories:
-        that blanks around its texts do not count. Empty if no column has a reading.
+        that blanks around its texts do not count. Empty if no column has a parser.
 
     Examples
     --------
@@ -117,7 +113,7 @@ class Tree:
     monotone: NDArray[np.int8] | None
     columns: Columns | None = None
     facts: Facts = NO_FACTS
-    readings: tuple[Reading | None, ...] = ()
+    column_parsers: tuple[ColumnParser | None, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "class_names", tuple(map(show_text, self.class_names)))
@@ -160,7 +156,7 @@ class Tree:
 
     @property
     def node_depth(self) -> NDArray[np.int64]:
-        """Number of links from the root to each node, shape (n_nodes,)."""
+        """Number of edges from the root to each node, shape (n_nodes,)."""
         return self._layout[0]
 
     @property
@@ -176,7 +172,7 @@ class Tree:
 
     @property
     def depth(self) -> int:
-        """Number of links on the longest path."""
+        """Number of edges on the longest path."""
         return int(self.node_depth.max())
 
     @cached_property
@@ -236,8 +232,8 @@ class Tree:
         """
         return f"x{feature}" if self.feature_names is None else self.feature_names[feature]
 
-    def reading(self, feature: int) -> Reading | None:
-        """Say how the texts of a column are read; None for a column that holds what the tree compares.
+    def column_parser(self, feature: int) -> ColumnParser | None:
+        """Find the parser of a column's texts; None for a column that holds what the tree compares.
 
         Parameters
         ----------
@@ -245,12 +241,24 @@ class Tree:
 
         Returns
         -------
-        Reading or None
+        ColumnParser or None
         """
-        return self.readings[feature] if self.readings else None
+        return self.column_parsers[feature] if self.column_parsers else None
 
+    # temporary-begin: until /tmp/lower_rooms.sh has run
+    @property
+    def readings(self) -> tuple[ColumnParser | None, ...]:
+        """Old name of column_parsers."""
+        return self.column_parsers
+
+    @property
+    def reading(self) -> Any:
+        """Old name of column_parser."""
+        return self.column_parser
+
+    # temporary-end
     def describe_decimals(self, feature: int) -> str:
-        """Say what is known of the decimals of a feature's numbers.
+        """Describe the stated decimals of a feature's numbers.
 
         Parameters
         ----------
@@ -260,8 +268,8 @@ class Tree:
         -------
         str
         """
-        reading, name = self.reading(feature), self.feature_name(feature)
-        if reading is not None and reading.is_whole_days:
+        parser, name = self.column_parser(feature), self.feature_name(feature)
+        if parser is not None and parser.is_whole_days:
             return f"{name} is a date"
         return self.facts.describe_decimals(feature, name)
 

@@ -2,37 +2,202 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.adapters.pipelines.decoded import Asked, Decoded
-from secateur.adapters.pipelines.labels import list_labels, settle_labels
 from secateur.adapters.pipelines.limits import settle_numbers
-from secateur.adapters.pipelines.missing import settle_fills, settle_missing
 from secateur.adapters.pipelines.numbers import NumberSource, Scale, look_at_columns
-from secateur.adapters.pipelines.trace import Shape
+from secateur.adapters.pipelines.probe import Probe
+from secateur.adapters.pipelines.trace import Shape, Trace
+from secateur.rows.encoding import is_missing
+from secateur.tree.tree import Label, Tree
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.adapters.pipelines.probe import Probe
-    from secateur.adapters.pipelines.trace import Trace
-    from secateur.tree.tree import Tree
-
-__all__ = ["decode_columns", "find_sides"]
+__all__ = ["Asked", "Decoded", "decode_columns", "find_sides"]
 
 NUMERIC = (Shape.SAME, Shape.ORDERED, Shape.BINNED)
 CANNOT = "which cannot be inverted"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What trees ask of each encoded column that they test."""
+
+    limits: Mapping[int, NDArray[np.float64]]  # thresholds, rounded down to the dtype of the trees, increasing
+    n_nodes: Mapping[int, int]  # number of splits
+    accepts: Mapping[int, bool]  # whether the trees take NaN there
+    dtype: str
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree]) -> Asked:
+        """Collect what some trees of the same columns ask."""
+        feature = np.concatenate([tree.feature for tree in trees])
+        upper = np.concatenate([tree.upper for tree in trees])
+        accepts = np.all([tree.accepts_missing for tree in trees], axis=0)
+        tested = np.unique(feature[feature >= 0]).tolist()
+        order = np.lexsort((upper, feature))
+        starts = np.searchsorted(feature[order], [*tested, trees[0].n_features])
+        limits = {
+            place: np.unique(upper[order[first:last]])
+            for place, first, last in zip(tested, starts[:-1], starts[1:], strict=True)
+        }
+        n_nodes = dict(zip(tested, np.diff(starts).tolist(), strict=True))
+        return cls(limits, n_nodes, {place: bool(accepts[place]) for place in tested}, trees[0].dtype)
+
+
+@dataclass
+class Decoded:
+    """What each encoded column is, in terms of the columns before the preprocessor.
+
+    A *place* is the number of an encoded column, a *column* that of one before the preprocessor.
+    """
+
+    asked: Asked
+    traces: Sequence[Trace]
+    probe: Probe
+    # By place: the column that it asks about (not for derived ones); where it asks for a number, the limit for each of
+    # its thresholds; where it asks for a category or a cell, its value for each code, and last for unlisted values; and
+    # its value where its column is missing.
+    source: dict[int, int] = field(default_factory=dict)
+    limits: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    codes: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    missing: dict[int, float] = field(default_factory=dict)
+    derived: dict[int, str] = field(default_factory=dict)  # places that cannot be inverted, and why not
+    accepts: set[int] = field(default_factory=set)  # columns in which a missing value is taken
+    categories: dict[int, tuple[Label, ...]] = field(default_factory=dict)
+    cuts: dict[int, tuple[float, ...]] = field(default_factory=dict)
+    closed: set[int] = field(default_factory=set)
+    distance: dict[int, float] = field(default_factory=dict)  # from a limit to the last number on the other side
+    # Column, lowest or highest number that the pipeline has a value for, and whether it is the highest; and both for a
+    # column where the tree takes no NaN.
+    gaps: list[tuple[int, float, bool]] = field(default_factory=list)
+    ranges: dict[int, tuple[float, float]] = field(default_factory=dict)
+    limited: list[str] = field(default_factory=list)  # sentences with a column's number in braces
+    mixed_markers: list[int] = field(default_factory=list)  # columns in which None and NaN are not the same
+    fills: dict[int, Label] = field(default_factory=dict)  # what a missing value of a column counts as
+
+    def places_of(self, column: int) -> list[int]:
+        """List the places that ask about a column."""
+        return [place for place, source in self.source.items() if source == column]
+
+    def give_up(self, place: int, reason: str) -> None:
+        """Let rules name an encoded column itself, and say why."""
+        self.derived[place] = reason
+        for known in (self.source, self.limits, self.codes, self.missing):
+            known.pop(place, None)
+
+
+def _list_labels(column: int, places: Sequence[int], found: Decoded) -> list[Any]:
+    """List the categories that encoders know, then values that were replaced; without any, one that the rows hold."""
+    traces = [found.traces[place] for place in places]
+    known = [label for trace in traces for label in trace.labels]
+    replaced = [label for trace in traces for label in trace.replaced]
+    return list(dict.fromkeys([*known, *replaced])) or [found.probe.sample.label(column)]
+
+
+def _settle_labels(labelled: Mapping[int, list[int]], found: Decoded) -> None:
+    """Find the labels of the columns that are asked as categories, and what each is encoded as."""
+    if not labelled:
+        return
+    traces, probe, accepts = found.traces, found.probe, found.asked.accepts
+    places = sorted({place for some in labelled.values() for place in some})
+    labels = {column: _list_labels(column, some, found) for column, some in labelled.items()}
+    listed = {column: np.array([*known, None], dtype=object)[:-1] for column, known in labels.items()}
+    encoded = probe.ask_rows(listed, places)
+    strangers = {column: _pick_stranger(known, probe.sample.kind(column)) for column, known in labels.items()}
+    taken, strange = probe.try_values({c: value for c, value in strangers.items() if value is not None}, places)
+    for column, some in labelled.items():
+        seen = {place: encoded[place][: len(labels[column])] for place in some}
+        last = {place: strange[place] if column in taken else np.nan for place in some}
+        if column not in taken or any(np.isnan(last[place]) and not accepts[place] for place in some):
+            found.closed.add(column)
+        known = {label for place in some for label in traces[place].labels}
+        keep = np.array(
+            [
+                label in known
+                or column in found.closed
+                or any(seen[place][code] != last[place] for place in some)
+                or not known
+                for code, label in enumerate(labels[column])
+            ]
+        )
+        for place, values in seen.items():
+            if np.isnan(values[keep]).any() and not accepts[place]:
+                found.give_up(place, "which has no value for some categories")
+            else:
+                found.codes[place] = np.append(values[keep], last[place])
+        found.categories[column] = tuple(listed[column][keep].tolist())
+
+
+def _pick_stranger(labels: Sequence[Any], kind: np.dtype[Any] | None) -> Any:
+    """Pick a value that is none of the categories; None where the column can hold no other."""
+    if all(isinstance(label, bool) for label in labels):
+        return None if len(labels) == 2 else not labels[0]
+    if any(isinstance(label, str) for label in labels):
+        stranger = "unlisted"
+        while stranger in labels:
+            stranger += "_"
+        return stranger
+    known = set(labels)
+    if kind is not None and kind.kind in "iu":
+        bounds = np.iinfo(kind)
+        near = (value for label in sorted(known) for value in (int(label) + 1, int(label) - 1))
+        return next((value for value in near if value not in known and bounds.min <= value <= bounds.max), None)
+    if kind is not None and kind.kind == "b":
+        return next((value for value in (False, True) if value not in known), None)
+    return max(known) + 1.0
+
+
+def _settle_missing(columns: Sequence[int], found: Decoded) -> None:
+    """Find which columns take a missing value, and what it is encoded as."""
+    places = sorted(found.source)
+    markers = {column: found.probe.sample.markers(column) for column in columns}
+    answers: dict[int, list[dict[int, float]]] = {column: [] for column in columns}
+    for turn in range(max((len(some) for some in markers.values()), default=0)):
+        asked = {column: some[turn] for column, some in markers.items() if len(some) > turn}
+        taken, values = found.probe.try_values(asked, places)
+        for column in taken:
+            own = {place: values[place] for place in found.places_of(column)}
+            if all(found.asked.accepts[place] or not np.isnan(value) for place, value in own.items()):
+                answers[column].append(own)
+    for column, given in answers.items():
+        if given:
+            found.accepts.add(column)
+            found.missing |= given[0]
+            if any(not _same_values(given[0], other) for other in given[1:]):
+                found.mixed_markers.append(column)
+
+
+def _settle_fills(found: Decoded) -> None:
+    """Find the value that a missing one is encoded like; an imputer of NaN, say, leaves None as it is."""
+    told: dict[int, set[Label]] = {}
+    for place, column in found.source.items():
+        if column in found.accepts and (fill := found.traces[place].fill) is not None:
+            told.setdefault(column, set()).add(fill)
+    fills = {column: fill for column, some in told.items() if len(some) == 1 for fill in some}
+    if not fills:
+        return
+    taken, values = found.probe.try_values(fills, sorted(found.source))
+    for column in taken:
+        own = [place for place in found.places_of(column) if found.traces[place].shape is not Shape.BLANK]
+        if _same_values({place: values[place] for place in own}, found.missing):
+            found.fills[column] = fills[column]
+
+
+def _same_values(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
+    return all(
+        value == other[place] or (is_missing(value) and is_missing(other[place])) for place, value in one.items()
+    )
 
 
 def decode_columns(traces: Sequence[Trace], trees: Sequence[Tree], probe: Probe) -> Decoded:
     """Find what the tested encoded columns ask of the columns before the preprocessor."""
     found = Decoded(Asked.of(trees), traces, probe)
     numbers, labelled = _sort_columns(found)
-    tried = {column: (list_labels(column, places, found), places) for column, places in labelled.items()}
+    tried = {column: (_list_labels(column, places, found), places) for column, places in labelled.items()}
     strange, found.limited = look_at_columns(numbers, tried, traces, probe)
     for place, reason in strange.items():
         if place in found.asked.limits:
@@ -44,10 +209,10 @@ def decode_columns(traces: Sequence[Trace], trees: Sequence[Tree], probe: Probe)
     labelled = {c: kept for c, places in labelled.items() if (kept := [p for p in places if p not in strange])}
     found.source |= {place: source.column for source in numbers for place in source.used}
     found.source |= {place: column for column, places in labelled.items() for place in places}
-    settle_missing([*(source.column for source in numbers), *labelled], found)
-    settle_fills(found)
+    _settle_missing([*(source.column for source in numbers), *labelled], found)
+    _settle_fills(found)
     settle_numbers(numbers, found)
-    settle_labels(labelled, found)
+    _settle_labels(labelled, found)
     for column in found.categories.keys() - set(found.source.values()):  # all its splits were given up
         del found.categories[column]
         found.cuts.pop(column, None)
@@ -96,7 +261,7 @@ def _as_number_source(column: int, kind: np.dtype[Any] | None, places: list[int]
             binned = ((at, one.bin) for at, one in enumerate(found.traces) if one.bin is not None)
             block = {own: at for at, own in binned if own[0] == number}
             if len(block) < trace.n_bins:
-                found.give_up(place, "some bins of which were left out")
+                found.give_up(place, "with some of its bins left out")
                 continue
             bins[number] = tuple(block[number, rank] for rank in range(trace.n_bins))
         used.append(place)
@@ -122,5 +287,5 @@ def find_sides(
     values = found.codes.get(place, np.zeros(0))
     left = np.where(np.isnan(values), nan_left[:, None], values <= upper[:, None])
     if found.source[place] in found.closed and place in found.codes:
-        left[:, -1] = False  # values that are refused have no side, and their code has to stand somewhere
+        left[:, -1] = False  # values that are rejected have no side, and their code has to stand somewhere
     return left, missing_left

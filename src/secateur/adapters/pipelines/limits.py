@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters.pipelines.numbers import NumberSource, Question, View, find_limits, look_beside_limits
 from secateur.adapters.pipelines.trace import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.adapters.pipelines.decoded import Decoded
+    from secateur.adapters.pipelines.columns import Decoded
 
 __all__ = ["name_cells", "settle_numbers"]
 

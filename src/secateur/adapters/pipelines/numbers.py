@@ -10,21 +10,16 @@ everywhere, and whether it really depends on its own column alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.adapters.pipelines.probe import find_refused
-from secateur.adapters.pipelines.trace import Shape
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.adapters.pipelines.probe import Probe
-    from secateur.adapters.pipelines.trace import Trace
+from secateur.adapters.pipelines.probe import Probe, find_rejected
+from secateur.adapters.pipelines.trace import Shape, Trace
+from secateur.rows.encoding import as_objects
 
 __all__ = ["NumberSource", "Question", "Scale", "View", "find_limits", "look_at_columns", "look_beside_limits"]
 
@@ -138,16 +133,14 @@ class NumberSource:
 
     column: int
     scale: Scale
-    used: list[int]
-    """The encoded columns that the tree tests."""
-    bins: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """For each discretization: its encoded columns in order."""
-    rises: dict[int, bool] = field(default_factory=dict)
-    """Whether each encoded column rises; else it falls."""
+    used: list[int]  # the encoded columns that the tree tests
+    bins: dict[int, tuple[int, ...]] = field(
+        default_factory=dict
+    )  # the encoded columns of each discretization, in order
+    rises: dict[int, bool] = field(default_factory=dict)  # whether each encoded column rises; else it falls
+    # Whether each encoded column is NaN below, and above, the numbers that it has a value for.
     gaps: dict[int, tuple[bool, bool]] = field(default_factory=dict)
-    """Whether each encoded column is NaN below, and above, the numbers that it has a value for."""
-    anchor: float = 0.0
-    """A number for which all of them have a value."""
+    anchor: float = 0.0  # a number for which all of them have a value
 
     @property
     def places(self) -> list[int]:
@@ -182,28 +175,28 @@ def look_at_columns(
     """Try every source on a wide range of values; sources learn which encoded columns rise, and where they end.
 
     ``labels`` holds the labels and the encoded columns of each categorical source. Returned are the encoded columns
-    that do not behave as their steps promise, with the reason, and remarks on columns, by number in braces, of which
-    the pipeline takes only some numbers.
+    that do not behave as their steps promise, with the reason, and remarks on columns, by number in braces,
+    where the pipeline takes only some numbers.
     """
     strange: dict[int, str] = {}
     limited: list[str] = []
     grids: dict[int, NDArray[Any]] = {one.column: one.scale.grid(probe.sample.numbers(one.column)) for one in sources}
-    tables = {column: _as_objects(listed) for column, (listed, _) in labels.items()}
+    tables = {column: as_objects(listed) for column, (listed, _) in labels.items()}
 
     def ask(columns: Sequence[int]) -> object:
         return probe.ask_rows({c: grids[c] if c in grids else tables[c] for c in columns}, [])
 
-    for column in find_refused([*grids, *tables], ask):
+    for column in find_rejected([*grids, *tables], ask):
         source = next((one for one in sources if one.column == column), None)
         if source is not None:
             source.scale = Scale(source.scale.kind, is_positive=True)
             seen = probe.sample.numbers(column)
             grids[column] = source.scale.grid(seen[seen > 0])
-            if (seen > 0).all() and not find_refused([column], ask):
+            if (seen > 0).all() and not find_rejected([column], ask):
                 limited.append(f"The pipeline takes positive numbers of {{{column}}} only")
                 continue
         places = source.places if source is not None else labels[column][1]
-        strange |= dict.fromkeys(places, "refuses some of the values that it should take")
+        strange |= dict.fromkeys(places, "rejects some of the values that it should take")
         grids.pop(column, None)
         tables.pop(column, None)
     varied = {**grids, **tables}
@@ -243,19 +236,6 @@ def look_at_columns(
     return strange, limited
 
 
-def _as_objects(values: list[Any]) -> NDArray[Any]:
-    table = np.empty(len(values), dtype=object)
-    table[:] = values
-    return table
-
-
-def _pick_anchor(inside: NDArray[np.float64], seen: NDArray[np.float64]) -> float:
-    """Pick the number nearest to the middle of the column's own, or to 0 where there are none."""
-    middle = np.median(seen) if len(seen) else 0.0
-    with np.errstate(over="ignore"):
-        return float(inside[np.abs(inside - middle).argmin()])
-
-
 def _look_at_order(
     source: NumberSource,
     grid: NDArray[Any],
@@ -291,7 +271,9 @@ def _look_at_order(
         if not (level[1:] >= level[:-1]).all():  # NaN, too, fails
             strange |= dict.fromkeys(block, "is not a row of bins")
     if everywhere.any():
-        source.anchor = _pick_anchor(grid[everywhere].astype(np.float64), seen)
+        inside = grid[everywhere].astype(np.float64)
+        with np.errstate(over="ignore"):  # nearest to the middle of the column's own numbers, or to 0 without any
+            source.anchor = float(inside[np.abs(inside - (np.median(seen) if len(seen) else 0.0)).argmin()])
     else:
         strange |= dict.fromkeys(source.used, "has no value for some numbers")
     return strange

@@ -9,24 +9,20 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.encoding import is_missing
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-__all__ = ["Encoder", "Probe", "Sample", "check_width", "find_refused", "make_sample", "take_rows"]
+__all__ = ["Encoder", "Probe", "Sample", "check_width", "find_rejected", "make_sample", "take_rows"]
 
 # Cells of one encoded block; one-hot columns of many categories make rows wide.
 BLOCK_CELLS = 20_000_000
@@ -63,7 +59,7 @@ class Encoder:
             return self.preprocessor.transform(rows)
 
     def encode_numbers(self, rows: Any, places: Sequence[int]) -> NDArray[np.float64]:
-        """Encode rows, but pass infinite values on between two steps where they would be refused."""
+        """Encode rows, but pass infinite values on between two steps where they would be rejected."""
         from sklearn import config_context
 
         with config_context(assume_finite=True):
@@ -83,21 +79,15 @@ class Encoder:
                 import narwhals as nw
 
                 frame = nw.from_native(encoded, eager_only=True)
-                columns = [_to_floats(frame[:, int(place)]).astype(self.dtype) for place in chosen]
+                picked = [frame[:, int(place)] for place in chosen]  # truth values with blanks would be objects
+                cast = [column.cast(nw.Float64) if column.dtype == nw.Boolean else column for column in picked]
+                columns = [column.to_numpy().astype(self.dtype) for column in cast]
                 return np.column_stack(columns).astype(np.float64) if columns else np.empty((len(frame), 0))
             return np.asarray(encoded)[:, chosen].astype(self.dtype).astype(np.float64)
 
 
-def _to_floats(column: Any) -> NDArray[Any]:
-    """Read an encoded column; truth values with blanks would be objects."""
-    import narwhals as nw
-
-    values: NDArray[Any] = (column.cast(nw.Float64) if column.dtype == nw.Boolean else column).to_numpy()
-    return values
-
-
 def check_width(made: int, expected: int) -> None:
-    """Refuse steps that make another number of columns than the tree was fitted on."""
+    """Reject steps that make another number of columns than the tree was fitted on."""
     if made != expected:
         raise UnsupportedModelError(
             f"The steps before the tree make {made} columns, but the tree was fitted on {expected}. Fit the pipeline "
@@ -105,17 +95,17 @@ def check_width(made: int, expected: int) -> None:
         )
 
 
-def find_refused(columns: Sequence[int], ask: Callable[[Sequence[int]], object]) -> list[int]:
+def find_rejected(columns: Sequence[int], ask: Callable[[Sequence[int]], object]) -> list[int]:
     """Find the columns for which a question makes the preprocessor raise, by halving."""
     if not len(columns):
         return []
     try:
         ask(columns)
-    except Exception:  # a step may refuse a value in any way
+    except Exception:  # a step may reject a value in any way
         if len(columns) == 1:
             return list(columns)
         half = len(columns) // 2
-        return find_refused(columns[:half], ask) + find_refused(columns[half:], ask)
+        return find_rejected(columns[:half], ask) + find_rejected(columns[half:], ask)
     return []
 
 
@@ -312,8 +302,8 @@ class Probe:
         def ask(columns: Sequence[int]) -> NDArray[np.float64]:
             return self.encoder(self.sample.build({column: [values[column]] for column in columns}, 1), places)
 
-        refused = set(find_refused(list(values), ask))
-        taken = [column for column in values if column not in refused]
+        rejected = set(find_rejected(list(values), ask))
+        taken = [column for column in values if column not in rejected]
         return taken, dict(zip(places, ask(taken)[0].tolist(), strict=True)) if taken else {}
 
 
@@ -358,20 +348,10 @@ def _make_up(names: Sequence[str] | None, values: Sequence[Any]) -> Any:
     if names is None:
         plain = all(isinstance(value, float) for value in values)
         return np.array([list(values)], dtype=np.float64 if plain else object)
-    library = _frame_library()
     import narwhals as nw
+
+    # Rather the library that is in use already.
+    library = import_module("polars" if "polars" in sys.modules and "pandas" not in sys.modules else "pandas")
 
     columns = {name: [value] for name, value in zip(names, values, strict=True)}
     return nw.from_native(library.DataFrame(columns), eager_only=True)
-
-
-def _frame_library() -> Any:
-    """Import a data frame library, rather one that is in use already."""
-    known = ("pandas", "polars")
-    for name in sorted(known, key=lambda name: name not in sys.modules):
-        if name in sys.modules or find_spec(name) is not None:
-            return import_module(name)
-    raise UnsupportedModelError(
-        "This pipeline picks columns of a data frame by name, so reading it needs pandas or polars. Install one of "
-        "them, or pass the training rows."
-    )

@@ -13,16 +13,18 @@ dtype is float64 although the tree behind compares float32.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters.nodes import pack_codes
-from secateur.adapters.pipelines.columns import decode_columns, find_sides
-from secateur.adapters.pipelines.probe import Encoder, Probe, check_width, make_sample, take_rows
+from secateur.adapters.pipelines.columns import Decoded, decode_columns, find_sides
+from secateur.adapters.pipelines.probe import Encoder, Probe, Sample, check_width, make_sample, take_rows
 from secateur.adapters.pipelines.remarks import collect_remarks
-from secateur.adapters.pipelines.trace import Shape, check_fitted, trace_steps
+from secateur.adapters.pipelines.trace import Shape, Trace, check_fitted, trace_steps
 from secateur.errors import InputError, SecateurError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, check_rows, holds_missing
@@ -30,17 +32,9 @@ from secateur.rows.leaves import apply_tree
 from secateur.rows.rows import Rows
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import Facts
+from secateur.tree.paths import trace_paths
 from secateur.tree.pipeline_columns import Columns
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.adapters.pipelines.decoded import Decoded
-    from secateur.adapters.pipelines.probe import Sample
-    from secateur.adapters.pipelines.trace import Trace
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["Derivation", "is_pipeline", "read_behind", "read_trees", "split_pipeline"]
 
@@ -99,7 +93,7 @@ def read_trees(
 
 
 def is_cross_fitted(step: Any) -> bool:
-    """Tell whether a step, or one within it, encodes the rows that it is fitted on otherwise than it does later."""
+    """Tell whether a step, or one within it, encodes the rows that it is fitted on differently from later ones."""
     if any(ancestor.__name__ == "TargetEncoder" for ancestor in type(step).__mro__):
         return True
     parts = next((getattr(step, name) for name in STEPS_WITHIN if hasattr(step, name)), ())
@@ -158,7 +152,7 @@ def _encode_all(preprocessor: Any, X: Any) -> Any:
     except NotFittedError as error:
         raise UnsupportedModelError(f"A step of the pipeline is not fitted yet: {error}") from error
     except (TypeError, ValueError) as error:
-        raise InputError(f"The pipeline refuses X: {' '.join(str(error).split())}") from error
+        raise InputError(f"The pipeline rejects X: {' '.join(str(error).split())}") from error
 
 
 def _incoming(preprocessor: Any, X: Any) -> tuple[int, list[str] | None]:
@@ -205,8 +199,8 @@ def _settle_sample(
             encoder(sample.build({}, 1), [])
         except SecateurError:
             raise
-        except Exception as refusal:  # a step may refuse a row in any way
-            error = refusal
+        except Exception as raised:  # a step may reject a row in any way
+            error = raised
             continue
         return sample
     raise UnsupportedModelError(
@@ -249,7 +243,7 @@ class Derivation:
         except (TypeError, ValueError) as error:
             if isinstance(error, SecateurError):
                 raise
-            raise InputError(f"The pipeline refuses the rows: {' '.join(str(error).split())}") from error
+            raise InputError(f"The pipeline rejects the rows: {' '.join(str(error).split())}") from error
 
 
 def _as_frame(names: Sequence[str], rows: NDArray[Any]) -> Any:
@@ -382,7 +376,7 @@ def _check_on_rows(trees: Sequence[Tree], encoded_trees: Sequence[Tree], X: Any,
     try:
         rows = check_rows(trees[0], some)
     except InputError:
-        return  # rows that do not fit are refused, with a reason, when they are checked
+        return  # rows that do not fit are rejected, with a reason, when they are checked
     for tree, encoded in zip(trees, encoded_trees, strict=True):
         places = np.unique(encoded.feature[~encoded.is_leaf])
         table = np.ascontiguousarray(encoder(some, places.tolist()), dtype=encoded.dtype)
@@ -415,10 +409,7 @@ def _cell(X: Any, row: int, column: int) -> str:
 
 def _parting(tree: Tree, one: int, other: int) -> int:
     """Find the last node on the way to both of two leaves."""
-    parent = np.full(tree.n_nodes, -1, dtype=np.int64)
-    inner = np.flatnonzero(~tree.is_leaf)
-    parent[tree.children_left[inner]] = inner
-    parent[tree.children_right[inner]] = inner
+    parent = trace_paths(tree).parent
     while one != other:  # a parent has a smaller id than its child
         one, other = (int(parent[one]), other) if one > other else (one, int(parent[other]))
     return one

@@ -1,19 +1,14 @@
-"""Tell a reader of rules about the columns before a pipeline what to know, a sentence each."""
+"""Remarks for a reader of rules about the columns before a pipeline, a sentence each."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from secateur.adapters.pipelines.columns import Decoded
 from secateur.adapters.pipelines.trace import Shape
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from secateur.adapters.pipelines.decoded import Decoded
-    from secateur.adapters.pipelines.probe import Sample
-    from secateur.adapters.pipelines.trace import Trace
 
 __all__ = ["collect_remarks"]
 
@@ -28,15 +23,23 @@ def collect_remarks(found: Decoded, names: Sequence[str], derived: Mapping[int, 
     for column in tested:
         places = found.places_of(column)
         own = [traces[place] for place in places]
-        remarks += _on_missing(column, own, names[column], found)
+        if column in found.fills:
+            asked = any(trace.shape is Shape.BLANK for trace in own)
+            but = ", but for splits that ask whether it is missing" if asked else ""
+            remarks.append(f"A missing {names[column]} counts as {_format(found.fills[column])}{but}.")
+        if column in found.mixed_markers:
+            remarks.append(
+                f"To the pipeline, None and NaN are not the same in {names[column]}: the rules take both as the one "
+                "that the training rows hold, or as NaN where they hold neither."
+            )
         rare = next((trace.rare for trace in own if len(trace.rare) > 1), ())
         if rare:
-            remarks.append(f"Rare {names[column]}: {_list([_say(label) for label in rare])} count as one.")
+            remarks.append(f"Rare {names[column]}: {_list([_format(label) for label in rare])} count as one.")
         if any(blank in trace.replaced for trace in own for blank in ("", " ")):
             remarks.append(f"A {names[column]} of blanks alone counts as missing, however many they are.")
         if any(trace.maker == "TargetEncoder" for trace in own):
             remarks.append(
-                f"The pipeline's TargetEncoder encodes {names[column]} otherwise in the training rows than in later "
+                f"The pipeline's TargetEncoder encodes {names[column]} differently in the training rows and in later "
                 "ones: the tree's counts are those of the former, its rules are about the latter."
             )
         if column in found.distance:
@@ -44,7 +47,8 @@ def collect_remarks(found: Decoded, names: Sequence[str], derived: Mapping[int, 
                 f"Rounding does not keep the order of {names[column]}: within {found.distance[column]:.2g} of a limit "
                 "a row may go the other way."
             )
-    small = [names[column] for column in tested if _is_small(column, found, sample)]
+    kinds = {column: sample.kind(column) for column in tested if column not in found.categories}
+    small = [names[c] for c, kind in kinds.items() if kind is not None and kind.kind == "f" and kind.itemsize < 8]
     if small:
         remarks.append(
             f"{_list(small)} {'is' if len(small) == 1 else 'are'} float32 or smaller in the rows given, and the "
@@ -63,26 +67,7 @@ def collect_remarks(found: Decoded, names: Sequence[str], derived: Mapping[int, 
     return remarks
 
 
-def _is_small(column: int, found: Decoded, sample: Sample) -> bool:
-    kind = sample.kind(column)
-    return column not in found.categories and kind is not None and kind.kind == "f" and kind.itemsize < 8
-
-
-def _on_missing(column: int, traces: Sequence[Trace], name: str, found: Decoded) -> list[str]:
-    remarks = []
-    if column in found.fills:
-        asked = any(trace.shape is Shape.BLANK for trace in traces)
-        but = ", but for splits that ask whether it is missing" if asked else ""
-        remarks.append(f"A missing {name} counts as {_say(found.fills[column])}{but}.")
-    if column in found.mixed_markers:
-        remarks.append(
-            f"To the pipeline, None and NaN are not the same in {name}: the rules take both as the one that the "
-            "training rows hold, or as NaN where they hold neither."
-        )
-    return remarks
-
-
-def _say(value: Any) -> str:
+def _format(value: Any) -> str:
     if isinstance(value, str):
         return repr(value)
     return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)

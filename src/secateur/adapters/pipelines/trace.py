@@ -2,7 +2,7 @@
 
 The steps are read by their public fitted attributes alone and never run. What a step does to a column is looked up by
 the name of its class, or of a class that it derives from, so no library needs to be imported: a new transformer is one
-more line in ``STEPS``. Whatever is not in the table makes columns that cannot be inverted.
+more name in ``STEPS``. Steps that are not in the table make columns that cannot be inverted.
 
 The table says only what *may* be inverted. The sides of a split are found by running the steps, and a column that does
 not behave as the table says is treated as one that cannot be inverted (see :mod:`secateur.adapters.pipelines.numbers`).
@@ -10,20 +10,17 @@ not behave as the table says is treated as one that cannot be inverted (see :mod
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from secateur.errors import UnsupportedModelError
 from secateur.rows.encoding import is_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from secateur.tree.tree import Label
+from secateur.tree.tree import Label
 
 __all__ = ["Shape", "Trace", "check_fitted", "trace_steps"]
 
@@ -34,6 +31,8 @@ ORDERED_FUNCTIONS = frozenset(
         *("sinh", "arcsinh", "tanh", "arctan", "negative", "floor", "ceil", "rint", "trunc"),
     )
 )
+# Steps of skrub that leave the columns as they are.
+UNCHANGING = ("DropUninformative", "PassThrough", "CleanCategories", "ToStr", "ToDatetime")
 
 
 class Shape(Enum):
@@ -97,7 +96,7 @@ def _trace(step: Any, incoming: list[Trace], width: int | None, numbers: Iterato
 
 
 def check_fitted(step: Any) -> None:
-    """Refuse a step that is not fitted yet."""
+    """Reject a step that is not fitted yet."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -123,18 +122,14 @@ def _through_pipeline(step: Any, incoming: list[Trace], width: int | None, numbe
     inner = [one for _, one in step.steps]
     for place, one in enumerate(inner):
         after = next((n for other in inner[place + 1 :] if (n := getattr(other, "n_features_in_", None))), width)
-        _check_width(one, incoming)
+        expected = getattr(one, "n_features_in_", None)
+        if expected is not None and expected != len(incoming):
+            raise UnsupportedModelError(
+                f"The pipeline's {type(one).__name__} was fitted on {expected} columns, but the steps before it make "
+                f"{len(incoming)}. Fit the pipeline as a whole."
+            )
         incoming = _trace(one, incoming, after, numbers)
     return incoming
-
-
-def _check_width(step: Any, incoming: list[Trace]) -> None:
-    expected = getattr(step, "n_features_in_", None)
-    if expected is not None and expected != len(incoming):
-        raise UnsupportedModelError(
-            f"The pipeline's {type(step).__name__} was fitted on {expected} columns, but the steps before it make "
-            f"{len(incoming)}. Fit the pipeline as a whole."
-        )
 
 
 def _through_columns(step: Any, incoming: list[Trace], width: int | None, numbers: Iterator[int]) -> list[Trace] | None:
@@ -189,10 +184,6 @@ def _through_union(step: Any, incoming: list[Trace], width: int | None, numbers:
     return outgoing
 
 
-def _through_frozen(step: Any, incoming: list[Trace], width: int | None, numbers: Iterator[int]) -> list[Trace]:
-    return _trace(step.estimator, incoming, width, numbers)
-
-
 def _through_vectorizer(
     step: Any, incoming: list[Trace], width: int | None, numbers: Iterator[int]
 ) -> list[Trace] | None:
@@ -241,14 +232,6 @@ def _elementwise(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
 
 def _elementwise_rounded(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
     return [_compose(step, one, is_exact=False) for one in incoming]
-
-
-def _unchanged(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
-    return incoming
-
-
-def _selected(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
-    return [incoming[column] for column in step.get_support(indices=True)]
 
 
 def _by_function(step: Any, incoming: list[Trace], *_: Any) -> list[Trace] | None:
@@ -389,22 +372,15 @@ STEPS: dict[str, Callable[[Any, list[Trace], int | None, Iterator[int]], list[Tr
     "Pipeline": _through_pipeline,
     "ColumnTransformer": _through_columns,
     "FeatureUnion": _through_union,
-    "FrozenEstimator": _through_frozen,
+    "FrozenEstimator": lambda step, *rest: _trace(step.estimator, *rest),
     "TableVectorizer": _through_vectorizer,
     # Numbers to numbers, rounding in order.
-    "StandardScaler": _elementwise,
-    "MinMaxScaler": _elementwise,
-    "MaxAbsScaler": _elementwise,
-    "RobustScaler": _elementwise,
-    "Binarizer": _elementwise,
+    **dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Binarizer"), _elementwise),
     "KBinsDiscretizer": _binned,
-    "ToFloat": _to_float,
-    "ToFloat32": _to_float,
+    **dict.fromkeys(("ToFloat", "ToFloat32"), _to_float),
     # Numbers to numbers by functions whose last digits need not be in order.
     "FunctionTransformer": _by_function,
-    "PowerTransformer": _elementwise_rounded,
-    "QuantileTransformer": _elementwise_rounded,
-    "SquashingScaler": _elementwise_rounded,
+    **dict.fromkeys(("PowerTransformer", "QuantileTransformer", "SquashingScaler"), _elementwise_rounded),
     # Missing values.
     "SimpleImputer": _imputed,
     "MissingIndicator": _blanks,
@@ -414,10 +390,6 @@ STEPS: dict[str, Callable[[Any, list[Trace], int | None, Iterator[int]], list[Tr
     "OrdinalEncoder": _ordinal,
     "TargetEncoder": _by_target,
     # Some of the columns, or all.
-    "SelectorMixin": _selected,
-    "DropUninformative": _unchanged,
-    "PassThrough": _unchanged,
-    "CleanCategories": _unchanged,
-    "ToStr": _unchanged,
-    "ToDatetime": _unchanged,
+    "SelectorMixin": lambda step, incoming, *_: [incoming[column] for column in step.get_support(indices=True)],
+    **dict.fromkeys(UNCHANGING, lambda step, incoming, *_: incoming),
 }

@@ -1,0 +1,160 @@
+"""Tables that are read as record batches; those of Arrow and polars."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Any
+
+from secateur.errors import InputError, did_you_mean, first_line, shorten
+from secateur.rows.arrow_files import checked
+
+__all__ = ["BATCH_ROWS", "Source", "cut", "open_dataset", "open_lazy_frame", "open_reader"]
+
+# Batches that a dataset may read ahead: its own choice takes a gigabyte.
+AHEAD = 2
+
+# Large enough that work once a batch costs nothing, small enough that a few batches are a few megabytes.
+BATCH_ROWS = 1 << 18
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that can be read as record batches.
+
+    ``read(columns)`` yields batches of the named columns, in the order of the rows. ``look(columns)`` gives the first
+    batch of a table that can be read only once, without using it up.
+    """
+
+    name: str  # in messages
+    schema: Any  # of Arrow
+    n_rows: int | None  # where it is known beforehand
+    is_once: bool  # whether it can be read only once
+    read: Callable[[Sequence[str]], Iterator[Any]] = field(repr=False)
+    look: Callable[[Sequence[str]], Any] | None = field(default=None, repr=False)
+
+    def peek(self, columns: Sequence[str]) -> Any:
+        """Read the first batch of some columns, if there is one."""
+        return next(self.read(columns), None) if self.look is None else self.look(columns)
+
+    @property
+    def inner_name(self) -> str:
+        """The name inside a sentence."""
+        return "the" + self.name.removeprefix("The") if self.name.startswith("The ") else self.name
+
+    def make_empty_error(self) -> InputError:
+        """Say that the table has no rows."""
+        hint = " A reader can be read only once." if self.is_once else ""
+        return InputError(f"{self.name} has no rows; at least one is needed.{hint}")
+
+    def without_blanks(self, column: str, skipped: Counter[str]) -> Source:
+        """Leave out rows with a blank in a column, and count them under its name."""
+
+        def read(columns: Sequence[str]) -> Iterator[Any]:
+            skipped[column] = 0
+            for batch in self.read(columns):
+                kept = batch.filter(batch.column(column).is_valid()) if column in columns else batch
+                skipped[column] += batch.num_rows - kept.num_rows
+                yield kept
+
+        return replace(self, read=read)
+
+    def as_floats(self, beside: str) -> Source:
+        """Read whole numbers and truth values as floats, except in one column."""
+        import pyarrow as pa
+
+        def to_float(field: Any) -> Any:
+            is_whole = pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)
+            return field.with_type(pa.float64()) if is_whole and field.name != beside else field
+
+        schema = pa.schema(map(to_float, self.schema))
+
+        def read(columns: Sequence[str]) -> Iterator[Any]:
+            wanted = pa.schema([schema.field(column) for column in columns])
+            for batch in self.read(columns):
+                cast = [column.cast(field.type) for column, field in zip(batch.columns, wanted, strict=True)]
+                yield pa.RecordBatch.from_arrays(cast, schema=wanted)
+
+        return replace(self, schema=schema, read=read)
+
+    def find(self, column: str, what: str) -> str:
+        """Find a column, or say which one may be meant."""
+        if column in self.schema.names:
+            return column
+        hint = did_you_mean(column, self.schema.names) or f" Its columns are {shorten(self.schema.names)}."
+        raise InputError(f"{self.name} has no column {column!r}, which {what}.{hint}")
+
+
+def cut(batch: Any) -> Iterator[Any]:
+    """Cut a batch that may be too large."""
+    for first in range(0, batch.num_rows, BATCH_ROWS):
+        yield batch.slice(first, BATCH_ROWS)
+
+
+def open_dataset(dataset: Any) -> Source:
+    """Open a pyarrow Dataset."""
+
+    def read(columns: Sequence[str]) -> Iterator[Any]:
+        with translate_errors("The dataset"):
+            yield from checked(
+                dataset.to_batches(
+                    columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=AHEAD, fragment_readahead=1
+                )
+            )
+
+    return Source("The dataset", dataset.schema, None, False, read)
+
+
+def open_reader(stream: Any) -> Source:
+    """Open a pyarrow RecordBatchReader, or anything with Arrow's stream interface."""
+    import pyarrow as pa
+
+    with translate_errors("The reader"):
+        reader = stream if isinstance(stream, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(stream)
+    waiting: list[Any] = []
+
+    def read(columns: Sequence[str]) -> Iterator[Any]:
+        with translate_errors("The reader"):
+            for batch in checked(batch.select(columns) for batch in chain(waiting, reader)):
+                yield from cut(batch)
+
+    def look(columns: Sequence[str]) -> Any:
+        with translate_errors("The reader"):
+            waiting.extend(checked(islice(reader, 0 if waiting else 1)))
+        return waiting[0].select(columns) if waiting else None
+
+    return Source("The reader", reader.schema, None, True, read, look)
+
+
+def open_lazy_frame(frame: Any) -> Source:
+    """Open a polars LazyFrame."""
+    import polars as pl
+    import polars.selectors
+
+    def read(columns: Sequence[str]) -> Iterator[Any]:
+        # Older releases of polars take a name for a pattern, even in by_name().
+        chosen = frame.select(pl.selectors.matches(f"^(?:{'|'.join(map(re.escape, columns))})$"))
+        with translate_errors("The LazyFrame", pl.exceptions.PolarsError):
+            # Older releases of polars have no batches: they read the chosen columns at once.
+            parts = chosen.collect_batches() if hasattr(chosen, "collect_batches") else [chosen.collect()]
+            for part in parts:
+                yield from part.to_arrow().select(list(columns)).to_batches(BATCH_ROWS)
+
+    with translate_errors("The LazyFrame", pl.exceptions.PolarsError):
+        empty = frame.limit(0).collect()
+    return Source("The LazyFrame", empty.to_arrow().schema, None, False, read)
+
+
+@contextmanager
+def translate_errors(name: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Turn an error of Arrow or another library into a sentence."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, pa.ArrowException, *kinds) as error:
+        raise InputError(f"{name} cannot be read: {first_line(error)}.") from error
