@@ -289,7 +289,7 @@ def test_a_person_who_waits_for_the_compiler_is_told_once(tmp_path: Path) -> Non
     cache = str(tmp_path)
     first, second = run_fresh(shown, NUMBA_CACHE_DIR=cache), run_fresh(shown, NUMBA_CACHE_DIR=cache)
     assert first.stdout == second.stdout == "True\n"
-    assert first.stderr == "Compiling for this machine, once: about 1 s …\n"
+    assert first.stderr == "Compiling for this machine, once: some seconds …\n"
     assert second.stderr == "", "the second process finds the code that was kept"
     assert run_fresh(ROUTE, NUMBA_CACHE_DIR=str(tmp_path / "new")).stderr == "", "no terminal, nobody waits"
 
@@ -300,17 +300,3 @@ def test_where_compiled_code_cannot_be_kept_it_is_said_once_and_goes_on() -> Non
     found = run_fresh(nowhere)
     assert found.stdout == "True\n"
     assert found.stderr.count("set NUMBA_CACHE_DIR to a directory that can be written") == 1
-
-
-@about_the_compiler
-@pytest.mark.parametrize("searches", [True, False])
-def test_the_search_for_garbage_goes_on_after_compiling_as_before(searches: bool, tmp_path: Path) -> None:
-    during = "from numba.core import event\nclass Seen(event.Listener):\n" + "".join(
-        f"    def on_{when}(self, _): print(gc.isenabled())\n" for when in ("start", "end")
-    )
-    script = f"import gc\n{'' if searches else 'gc.disable()'}\n"
-    script += ROUTE.replace("print(", f"{during}event.register('numba:compile', Seen())\nprint(")
-    found = run_fresh(script + "print(gc.isenabled())", NUMBA_CACHE_DIR=str(tmp_path))
-    assert found.stderr == ""
-    first, *_, answer, last = found.stdout.split()
-    assert (first, answer, last) == ("False", "True", str(searches))

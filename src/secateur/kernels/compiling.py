@@ -6,7 +6,6 @@ with numba's cache on disk.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import importlib.util
 import sys
@@ -22,15 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_module", "is_soon_done"]
 
-# About how long each module takes the first time, with what it calls, in seconds of one processor; others take one.
-SECONDS = {
-    "local_search_kernel": 10,
-    "walks": 5,
-    "tiles": 4,
-    "quinlan": 5,
-    "containment": 4,
-    "order_walks": 4,
-}
 done: Counter[str] = Counter()  # work of each kind by plain code in this process
 CANNOT_KEEP = (
     "secateur cannot keep compiled code here, so that every new process compiles it again: set NUMBA_CACHE_DIR to a "
@@ -41,8 +31,8 @@ CANNOT_KEEP = (
 def is_soon_done(what: str, work: int, most: int) -> bool:
     """Whether plain code should do more work of a kind.
 
-    It should until it has done as much in this process as takes about as long as to load compiled code: who calls once
-    does not wait for a compiler, and who calls a thousand times waits for it once.
+    It should until it has worked in this process for about as long as compiled code takes to come: who calls once does
+    not wait for a compiler, and who calls a thousand times waits for it once.
     """
     done[what] += work
     return done[what] <= most
@@ -55,36 +45,20 @@ def compile_module(kernels: ModuleType) -> ModuleType:
 
 @cache
 def _tell_who_waits() -> None:
-    """Say on a terminal, once for each module, that numba compiles; it does not where its cache has the code.
-
-    Nor does Python search for garbage meanwhile, which would take a fifth of the time.
-    """
+    """Say once on a terminal that numba compiles; it does not where its cache has the code."""
     from numba.core import event
 
-    told: set[str] = set()
-
     class Teller(event.Listener):
-        n_open = 0  # a function is compiled while its caller is; numba does both under one lock
-        pauses = False
+        is_told = False
 
         def on_start(self, compiled: Any) -> None:
             name = compiled.data["dispatcher"].py_func.__module__
-            is_ours = self.n_open == 0 and name.startswith("secateur.")
-            self.n_open += 1
-            if is_ours and gc.isenabled():
-                self.pauses = True
-                gc.disable()
-            if is_ours and name not in told and sys.stderr.isatty():
-                what = "another part for this machine" if told else "for this machine"
-                told.add(name)
-                seconds = SECONDS.get(name.rpartition(".")[2].removesuffix("_compiled"), 1)
-                sys.stderr.write(f"Compiling {what}, once: about {seconds} s …\n")
+            if name.startswith("secateur.kernels.") and not self.is_told and sys.stderr.isatty():
+                self.is_told = True
+                sys.stderr.write("Compiling for this machine, once: some seconds …\n")
 
         def on_end(self, compiled: Any) -> None:
-            self.n_open -= 1
-            if self.n_open == 0 and self.pauses:
-                self.pauses = False
-                gc.enable()
+            """Say nothing."""
 
     event.register("numba:compile", Teller())
 
@@ -94,21 +68,10 @@ def _warn_of_no_cache() -> None:
     warnings.warn(CANNOT_KEEP, RuntimeWarning, stacklevel=2)
 
 
-def _import_numba() -> ModuleType:
-    """Import numba; Python does not search for garbage among what it loads."""
-    was_searching = gc.isenabled()
-    gc.disable()
-    try:
-        import numba
-    finally:
-        if was_searching:
-            gc.enable()
-    return numba
-
-
 @cache
 def _compile(name: str) -> ModuleType:
-    numba = _import_numba()
+    import numba
+
     _tell_who_waits()
     source = importlib.util.find_spec(name)
     copy_name = f"{name}_compiled"
