@@ -469,7 +469,7 @@ FILES: dict[str, Mistake] = {
     "a tree of a newer version": (
         lambda: Tree.from_json(tree_json(version=7)),
         FormatError,
-        "This secateur-tree JSON has version 7, but this secateur reads up to version 3",
+        "This secateur-tree JSON has version 7, but this secateur reads up to version 1",
     ),
     "rules of a newer version": (
         lambda: Rules.from_json(rules_json(version=7)),

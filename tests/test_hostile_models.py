@@ -49,8 +49,8 @@ def test_drafts_of_the_corpus_are_refused_as_drafts() -> None:
     [
         *((name, [1e308, 1e308], "a class count is negative, or more than") for name in COUNTS),
         *((name, [-1.0, 3.0], "a class count is negative, or more than") for name in COUNTS),
-        *((name, [float("nan"), 1.0], "it holds NaN, which is no number of JSON") for name in COUNTS),
-        *((name, [float("-inf"), 1.0], "it holds -Infinity, which is no number of JSON") for name in COUNTS),
+        *((name, [float("nan"), 1.0], "it holds NaN, which is not a number of JSON") for name in COUNTS),
+        *((name, [float("-inf"), 1.0], "it holds -Infinity, which is not a number of JSON") for name in COUNTS),
         *((name, [10**400, 1.0], "wrong type or length: int too large") for name in COUNTS),
         ("before", "1e999", "the number 'before' of a reason is not finite"),
         ("after", "-1e999", "the number 'after' of a reason is not finite"),

@@ -22,14 +22,13 @@ from secateur.frames import frame_columns
 from secateur.results.fidelity import Fidelity
 from secateur.rows.checking import check_rows
 from secateur.rows.encoding import is_missing
-from secateur.rows.labels import as_label, to_label_types
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import hold_rows, open_rows
+from secateur.rows.written_values import as_label, to_label_types
 from secateur.simplification import simplify
 from secateur.surrogates.answers import Respondent, find_answering, name_model
-from secateur.surrogates.choosing import NEIGHBOUR_WEIGHT, SIZES, draw_neighbours, estimate_fidelity
 from secateur.surrogates.columns import Table, code_columns, open_table
-from secateur.surrogates.growing import grow
+from secateur.surrogates.growing import NEIGHBOUR_WEIGHT, SIZES, draw_neighbours, estimate_fidelity, grow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

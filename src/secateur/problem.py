@@ -18,7 +18,7 @@ from secateur.errors import InputError, ParameterError, SecateurError
 from secateur.facts.checking import check_facts
 from secateur.facts.stating import state_facts
 from secateur.methods import Asks, Problem
-from secateur.rows.checking import NO_WEIGHT, MissingRefusedError, check_labels, check_rows, check_weights
+from secateur.rows.checking import NO_WEIGHT, MissingRejectedError, check_labels, check_rows, check_weights
 from secateur.rows.leaves import apply_tree, count_classes, sum_up
 from secateur.rows.memory_rows import MemoryRows
 from secateur.rows.opening import open_rows
@@ -229,7 +229,7 @@ class ModelReader:
         fold = partial(rows.fold, checks_facts=True, progress=self.progress)
         try:
             return problem, fold(tree, _plan(problem, method))
-        except MissingRefusedError as error:
+        except MissingRejectedError as error:
             # What the model alone does not show, its training rows do: they fill its leaves as it says.
             if rows.in_memory or self.known.accepts_missing is not None:
                 raise

@@ -136,7 +136,7 @@ def test_raw_rows_are_read_alike_by_every_door(place: Path, table: pd.DataFrame)
 def test_a_saved_model_reads_the_raw_table_again(place: Path) -> None:
     target = place / "again.json"
     run("simplify", place / "messy.csv", "--target", "status", "--model", place / "tree.skops", "-o", target, "--quiet")
-    assert load_rules(target).tree.readings == load_rules(place / "rules.json").tree.readings
+    assert load_rules(target).tree.column_parsers == load_rules(place / "rules.json").tree.column_parsers
 
 
 def test_exports_decide_raw_rows_as_predict_does(place: Path, table: pd.DataFrame) -> None:

@@ -41,7 +41,7 @@ from secateur.export.sql import rules_to_sql
 from secateur.export.sql_dialects import ALIASES, DIALECTS
 from secateur.rules.decision_list import make_decision_list
 from secateur.rules.rules import Rules
-from secateur.tree.readings import Reading
+from secateur.tree.column_parsers import ColumnParser
 from secateur.tree.tree import make_tree
 
 Found = list[tuple[Any, Any, Any]]
@@ -589,8 +589,8 @@ def test_raw_amounts_and_dates_are_read_by_databases_as_by_predict(step: str, or
     builder.leaf([8, 2], parent=root, side="right")
     builder.leaf([1, 9], parent=paid, side="left")
     builder.leaf([9, 1], parent=paid, side="right")
-    how = Reading("date", order=order, step=step), Reading("number", unit="$", thousands=",")
-    rules = secateur.simplify(replace(builder.build(), readings=how), method="none", each_leaf=True)
+    how = ColumnParser("date", order=order, step=step), ColumnParser("number", unit="$", thousands=",")
+    rules = secateur.simplify(replace(builder.build(), column_parsers=how), method="none", each_leaf=True)
     date = {"ymd": "2021-{m}-{d}", "dmy": "{d}/{m}/2021", "mdy": "{m}/{d}/2021"}[order]
     days = [date.format(m="03", d=day) + time for day in ("01", "02") for time in ("", " 11:59", " 12:01", " 23:59")]
     frame = pd.DataFrame({"opened": days * 3, "paid": ["$1,599.38", "-$5", "1,599.39"] * len(days)})

@@ -137,7 +137,7 @@ def assert_same_counts(case: Case, statement: Any, groups: Any, asked: list[int]
     refused = [group for group in groups if not group["taken"]]
     assert sum(group["n_rows"] for group in refused) == case.taken.count(False)
     if refused:
-        with pytest.raises(InputError, match=rf"df has {case.taken.count(False)} rows? that the rules refuse"):
+        with pytest.raises(InputError, match=rf"df has {case.taken.count(False)} rows? that the rules reject"):
             count_groups(case.rules, statement.refusals, groups)
     taken = [group for group in groups if group["taken"]]
     if taken:
@@ -183,7 +183,7 @@ def test_a_pipeline_is_asked_in_its_own_columns(form: str) -> None:
     with pytest.raises(InputError) as caught:
         count_groups(rules, statement.refusals, groups)
     assert str(caught.value) == (
-        "df has 6 rows that the rules refuse: column 'pay' holds an infinite value, or one that is not between 0 and "
+        "df has 6 rows that the rules reject: column 'pay' holds an infinite value, or one that is not between 0 and "
         "inf, in 3 rows, column 'dose' has a missing value, for which the tree was not fitted, in 1 row, column 'ward' "
         "has a missing value, for which the tree was not fitted, in 1 row, and so on. Fill in what is missing, correct "
         "the others, or leave these rows out."

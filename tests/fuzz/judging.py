@@ -173,7 +173,7 @@ def own_classes(listed: brute_force.ListedRows) -> Any:
 
 def is_plain(tree: Tree) -> bool:
     """Whether rows of numbers and codes are what a tree takes: no pipeline, and no texts that stand for numbers."""
-    return tree.columns is None and not any(tree.readings)
+    return tree.columns is None and not any(tree.column_parsers)
 
 
 def as_matrix(listed: brute_force.ListedRows) -> Any:

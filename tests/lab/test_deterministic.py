@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur import Rules, datasets
-from secateur.datasets.tables import TABLES
+from secateur.datasets.dataset import TABLES
 from secateur.lab.deterministic import DeterministicRow, expected_rows, reproduce_deterministic
 
 # Typed from the paper: data set, method, rules, conditions, deleted conditions, changed rules.
@@ -181,5 +181,7 @@ def test_the_columns_are_full_one_hot(name: str) -> None:
 
 
 def test_an_unknown_table_is_refused() -> None:
-    with pytest.raises(secateur.errors.ParameterError, match="no data set 'wether'; the data sets are weather, human-id"):
+    with pytest.raises(
+        secateur.errors.ParameterError, match="no data set 'wether'; the data sets are weather, human-id"
+    ):
         datasets.load("wether")

@@ -116,7 +116,7 @@ def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
     model.fit(X, y)
     with pytest.raises(UnsupportedModelError, match=r"Expected a fitted ConTree of pycontree, found Tree"):
         from_model(model.tree_)
-    with pytest.raises(ParameterError, match=r"accepts_missing=True does not fit: ConTree refuses NaN"):
+    with pytest.raises(ParameterError, match=r"accepts_missing=True does not fit: ConTree rejects NaN"):
         from_model(model, accepts_missing=True)
     model.train_y_ = None
     with pytest.raises(UnsupportedModelError, match=r"has lost its training rows"):

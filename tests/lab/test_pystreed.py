@@ -200,7 +200,7 @@ def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
     with pytest.raises(UnsupportedModelError, match=r"This STreeDClassifier is not fitted yet"):
         from_model(model)
     model.fit(X, y)
-    with pytest.raises(ParameterError, match=r"accepts_missing=True does not fit: STreeDClassifier refuses NaN"):
+    with pytest.raises(ParameterError, match=r"accepts_missing=True does not fit: STreeDClassifier rejects NaN"):
         from_model(model, accepts_missing=True)
     with pytest.raises(UnsupportedModelError, match=r"found STreeDRegressor\. Regression trees have no classes"):
         from_model(pystreed.STreeDRegressor(max_depth=1).fit(X, y.astype(float)))

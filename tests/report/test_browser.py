@@ -34,8 +34,8 @@ from secateur.choosing import choose_lines
 from secateur.report import make_report
 from secateur.report.page import TEMPLATES, _read_limits, _read_points, _shorten, _squeeze
 from secateur.results.line_words import describe_rows
+from secateur.tree.column_parsers import ColumnParser
 from secateur.tree.pipeline_columns import Columns
-from secateur.tree.readings import Reading
 from secateur.tree.shown_text import show_text
 from secateur.words.conditions import read_count, read_share
 from secateur.words.plain_words import read_asked
@@ -770,20 +770,20 @@ def fewest_changes(tree: secateur.Tree, row: np.ndarray) -> int | None:
 @pytest.mark.parametrize(
     ("reading", "typed", "value", "kind"),
     [
-        (Reading("date", order="dmy"), "2024-08-15", 19950, "date"),
-        (Reading("date", step="minute"), "2024-08-15T12:00", 19950.5, "datetime-local"),
-        (Reading("clock", step="minute"), "06:30", 23400, "time"),
-        (Reading("date", step="minute"), "2024-08-15T12:00:30", 19950.5, "datetime-local"),
-        (Reading("clock", step="minute"), "06:30:59", 23400, "time"),
-        (Reading("clock", step="second"), "06:30:59.75", 23459, "time"),
+        (ColumnParser("date", order="dmy"), "2024-08-15", 19950, "date"),
+        (ColumnParser("date", step="minute"), "2024-08-15T12:00", 19950.5, "datetime-local"),
+        (ColumnParser("clock", step="minute"), "06:30", 23400, "time"),
+        (ColumnParser("date", step="minute"), "2024-08-15T12:00:30", 19950.5, "datetime-local"),
+        (ColumnParser("clock", step="minute"), "06:30:59", 23400, "time"),
+        (ColumnParser("clock", step="second"), "06:30:59.75", 23459, "time"),
     ],
 )
 def test_dates_and_times_are_entered_as_such(
-    browser: Any, tmp_path: Path, reading: Reading, typed: str, value: float, kind: str
+    browser: Any, tmp_path: Path, reading: ColumnParser, typed: str, value: float, kind: str
 ) -> None:
     X = np.linspace(value - 100, value + 100, 41)[:, None]
     model = DecisionTreeClassifier(random_state=0).fit(X, (X[:, 0] > value - 7).astype(int))
-    rules = secateur.simplify(replace(secateur.from_model(model), readings=(reading,)))
+    rules = secateur.simplify(replace(secateur.from_model(model), column_parsers=(reading,)))
     path = tmp_path / "page.html"
     make_report(rules).save(path, force=True)
     with quiet_page(browser, path) as page:

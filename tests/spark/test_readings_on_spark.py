@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 import secateur
-from secateur.tree.readings import Reading
+from secateur.tree.column_parsers import ColumnParser
 
 
 def test_texts_and_timestamps_are_read_as_in_memory(spark: Any) -> None:
@@ -18,8 +18,8 @@ def test_texts_and_timestamps_are_read_as_in_memory(spark: Any) -> None:
     builder.leaf([8, 2], parent=root, side="right")
     builder.leaf([1, 9], parent=paid, side="left")
     builder.leaf([9, 1], parent=paid, side="right")
-    how = Reading("date", order="dmy", step="minute"), Reading("number", unit="$", thousands=",")
-    tree = replace(builder.build(), readings=how)
+    how = ColumnParser("date", order="dmy", step="minute"), ColumnParser("number", unit="$", thousands=",")
+    tree = replace(builder.build(), column_parsers=how)
     days = [f"{day}/03/2021 {time}" for day in ("01", "02") for time in ("00:00", "11:59", "12:00", "12:01")]
     frame = pd.DataFrame({"opened": days * 3, "paid": ["$1,599.38", "-$5", "1,599.39"] * len(days)})
     frame["truth"] = ["yes", "no"] * (len(frame) // 2)
@@ -38,7 +38,7 @@ def test_blanks_around_texts_do_not_count(spark: Any) -> None:
     root = builder.split_categories("work", ["Private"], missing="left")
     builder.leaf([1, 9], parent=root, side="left")
     builder.leaf([8, 2], parent=root, side="right")
-    tree = replace(builder.build(), readings=(Reading("text"),))
+    tree = replace(builder.build(), column_parsers=(ColumnParser("text"),))
     work = [" Private", "Private ", "State", " State ", "  ", None] * 4
     frame = pd.DataFrame({"work": work})
     frame["truth"] = ["yes", "no"] * (len(frame) // 2)

@@ -347,7 +347,7 @@ def test_rows_that_an_audit_cannot_take_are_counted_and_named(few: Any, frame: p
     cases: list[tuple[Any, str]] = [
         (
             few.withColumn("age", F.when(~is_odd, F.col("age"))).withColumn("in.come", F.lit(math.inf)),
-            rf"df has 8 rows that the rules refuse: column 'in.come' holds an infinite value, or one too large for "
+            rf"df has 8 rows that the rules reject: column 'in.come' holds an infinite value, or one too large for "
             rf"float32, in {8 - n_odd} rows, column 'age' has a missing value, for which the tree was not fitted, in "
             rf"{n_odd} row",
         ),

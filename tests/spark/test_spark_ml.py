@@ -149,7 +149,7 @@ def test_a_pipeline_that_refuses(spark: Any, table: dict[str, list[Any]], invali
     rows = probing_rows(tree, table)
     rows["income"] = [None if v is not None and math.isnan(v) else v for v in rows["income"]]
     check(spark, model, tree, rows)
-    with pytest.raises(InputError, match="which the pipeline's encoder refuses"):
+    with pytest.raises(InputError, match="which the pipeline's encoder rejects"):
         check_rows(tree, as_frame({**rows, "ward": ["Atlantis"] * len(rows["ward"])}, tree))
     with pytest.raises(InputError, match="missing value in column 'ward'"):
         check_rows(tree, as_frame({**rows, "ward": [None] * len(rows["ward"])}, tree))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secateur.rows.written_values import read_written
-from secateur.tree.readings import STEPS, Reading
+from secateur.tree.column_parsers import STEPS, ColumnParser
 from secateur.words.dates import first_beyond, read_moment, read_moments, write_moment
 
 FIRST = datetime(1970, 1, 1)
@@ -28,7 +28,7 @@ FIRST = datetime(1970, 1, 1)
 def test_the_moment_in_the_words_is_the_first_beyond_the_limit(
     moment: datetime, step: str, dtype: str, ulps: int
 ) -> None:
-    reading, kind = Reading("date", step=step), np.dtype(dtype).type
+    reading, kind = ColumnParser("date", step=step), np.dtype(dtype).type
     limit = kind(read_written(pa.array([moment]), reading, "x")[0])
     for _ in range(abs(ulps)):
         limit = np.nextafter(limit, kind(math.copysign(np.inf, ulps)))
@@ -42,14 +42,14 @@ def test_the_moment_in_the_words_is_the_first_beyond_the_limit(
 
 
 def test_times_of_the_day_are_worded_too() -> None:
-    clock = Reading("clock", step="minute")
+    clock = ColumnParser("clock", step="minute")
     assert read_moments("at", clock, 52_200.0, 60_000.0, "float32") == ("some", "at from 14:31 to 16:40")
     assert read_moments("at", clock, -math.inf, 52_200.0, "float32") == ("some", "at before 14:31")
     assert read_moment(52_200.0, clock) == "14:30"
 
 
 def test_one_day_no_day_and_all_days() -> None:
-    day = Reading("date")
+    day = ColumnParser("date")
     assert read_moments("x", day, 18_686.5, 18_687.5, "float32") == ("some", "x is 2021-03-01")
     assert read_moments("x", day, 18_687.0, 18_687.5, "float32") == ("nothing", "")
     assert read_moments("x", day, -math.inf, math.inf, "float32") == ("everything", "")
@@ -57,15 +57,15 @@ def test_one_day_no_day_and_all_days() -> None:
 
 
 def test_a_time_that_the_tree_rounds_is_said_to_be_about_that_time() -> None:
-    second = Reading("date", step="second")
+    second = ColumnParser("date", step="second")
     exact = datetime(2021, 3, 1, 7, 13, 31)
     rounded = float(np.float32((exact - FIRST) / timedelta(days=1)))
     assert read_moment(rounded, second).startswith("about 2021-03-01 07:1")
-    assert read_moment(18_687.0, Reading("date")) == "2021-03-01"
-    assert write_moment(first_beyond(18_687.0, Reading("date"), "float32"), Reading("date")) == "2021-03-02"
+    assert read_moment(18_687.0, ColumnParser("date")) == "2021-03-01"
+    assert write_moment(first_beyond(18_687.0, ColumnParser("date"), "float32"), ColumnParser("date")) == "2021-03-02"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_whole_days_are_exact_in_either_type(dtype: str) -> None:
     days = np.arange(-40_000, 60_000, 997)
-    assert [first_beyond(float(one), Reading("date"), dtype) for one in days] == (days + 1).tolist()
+    assert [first_beyond(float(one), ColumnParser("date"), dtype) for one in days] == (days + 1).tolist()

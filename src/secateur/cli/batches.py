@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from secateur.cli.options import Reading, Rows
-    from secateur.rows.source import Source
+    from secateur.rows.sources import Source
     from secateur.tree.tree import Tree
 
 __all__ = ["LARGE_FILE", "check_batch_options", "in_batches", "open_batches"]

@@ -11,8 +11,7 @@ from secateur.cli.console import print_text, tell
 from secateur.cli.options import Export, is_screen
 from secateur.errors import InputError, ParameterError
 from secateur.rows.packed_bytes import ENDING, has_packed_name, pack
-from secateur.rows.read_and_written import check_not_read
-from secateur.rows.whole_files import encode_text, is_device, stage_files, write_whole
+from secateur.rows.whole_files import check_not_read, encode_text, is_device, stage_files, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

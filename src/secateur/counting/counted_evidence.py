@@ -21,9 +21,9 @@ from secateur.counting.tile_arguments import Conditions
 from secateur.counting.training_evidence import TrainingEvidence
 from secateur.counting.violations import ViolationCounts, list_patterns
 from secateur.errors import FormatError, InputError, ParameterError
+from secateur.rows.packed_bytes import check_zip_size
 from secateur.rows.regular_files import read_whole
 from secateur.rows.whole_files import write_whole
-from secateur.rows.zip_sizes import check_zip_size
 from secateur.tree.json import tree_from_json, tree_to_json
 from secateur.tree.paths import trace_paths
 

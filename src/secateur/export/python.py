@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from secateur.errors import ParameterError
 from secateur.export.plain_names import FreeNames, head_lines, one_line, plain_name
 from secateur.rules.decision_list import double_limit, make_decision_list
-from secateur.tree.readings import STEPS
+from secateur.tree.column_parsers import STEPS
 from secateur.words.conditions import read_threshold
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from secateur.rules.decision_list import Column, ColumnTest, DecisionList
     from secateur.rules.rules import Rules
-    from secateur.tree.readings import Reading
+    from secateur.tree.column_parsers import ColumnParser
     from secateur.tree.tree import Label
 
 __all__ = ["check_function_name", "rules_to_python"]
@@ -255,7 +255,7 @@ def _write_plain(listed: DecisionList, names: list[str]) -> list[str]:
     return [*lines, "return None, None, None"]
 
 
-def _write_reading(reading: Reading) -> str:
+def _write_reading(reading: ColumnParser) -> str:
     """Write the arguments of ``_read`` for one column."""
     decimal = "" if reading.is_moment else reading.decimal
     how = (reading.pattern, decimal, STEPS[reading.step], reading.kind == "clock", reading.order == "mdy")

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from secateur.errors import ParameterError, shorten
 from secateur.export.sql_nodes import Node, is_null, make_number, when
-from secateur.tree.readings import MOST_DAYS, STEPS
+from secateur.tree.column_parsers import MOST_DAYS, STEPS
 from secateur.words.dates import first_beyond
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from secateur.export.sql_dialects import SqlDialect
     from secateur.rules.decision_list import Column
-    from secateur.tree.readings import Reading
+    from secateur.tree.column_parsers import ColumnParser
     from secateur.tree.tree import Label
 
     Make = Callable[[], Node]  # a node has one parent, so each use needs its own
@@ -57,7 +57,7 @@ def read_text(own: Make, dialect: SqlDialect) -> Node:
     return exp.Nullif(this=text, expression=exp.Literal.string(""))
 
 
-def read_number(own: Make, reading: Reading, dialect: SqlDialect) -> Node:
+def read_number(own: Make, reading: ColumnParser, dialect: SqlDialect) -> Node:
     """Read an amount, a date or a time: a double or a timestamp, NULL where the text is none."""
 
     def text() -> Node:
@@ -83,7 +83,7 @@ def is_unread(own: Make, value: Node, dialect: SqlDialect) -> Node:
     return exp.and_(exp.Not(this=is_null(read_text(own, dialect))), is_null(value), copy=False)
 
 
-def read_moment_limit(limit: float, reading: Reading, dtype: str, dialect: SqlDialect) -> Node:
+def read_moment_limit(limit: float, reading: ColumnParser, dtype: str, dialect: SqlDialect) -> Node:
     """Write the first moment beyond a limit: what is before it has not passed the limit."""
     near = min(max(limit, 0.0), 86_399.0) if reading.kind == "clock" else min(max(limit, -719_161.0), MOST_DAYS)
     ticks = first_beyond(near, reading, dtype) * STEPS[reading.step]
@@ -175,7 +175,7 @@ def _replace(text: Node, pattern: str, by: str, dialect: SqlDialect) -> Node:
     return exp.Anonymous(this="REGEXP_REPLACE", expressions=[text, *map(exp.Literal.string, parts)])
 
 
-def _to_moment(text: Node, reading: Reading, dialect: SqlDialect) -> Node:
+def _to_moment(text: Node, reading: ColumnParser, dialect: SqlDialect) -> Node:
     """Bring a date to the order year, month, day, and read it; a time of the day is one of the first day."""
     if reading.kind == "clock":
         text = exp.Paren(this=exp.DPipe(this=exp.Literal.string("1970-01-01 "), expression=text))

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.rules import Rules
+    from secateur.tree.column_parsers import ColumnParser
     from secateur.tree.facts import Claim
-    from secateur.tree.readings import Reading
     from secateur.tree.tree import Tree
 
 __all__ = ["make_form"]
@@ -56,7 +56,7 @@ class Field:
     decimals_fact: str | None = None  # that knowledge in words
     held: Region | None = None  # possible values; a row with another one gets an answer, but no guarantee
     claims: tuple[Claim, ...] = ()  # the facts that say so
-    reading: Reading | None = None  # of a column of amounts, dates or times
+    reading: ColumnParser | None = None  # of a column of amounts, dates or times
 
     @property
     def choices(self) -> range:
@@ -148,7 +148,7 @@ def _find_fields(tree: Tree) -> list[Field]:
             decimals_fact=tree.describe_decimals(feature) if feature in facts.decimals_of else None,
             held=facts.region_of(feature),
             claims=tuple(claim for claim in facts.claims if claim.subject == feature),
-            reading=tree.reading(feature),
+            reading=tree.column_parser(feature),
         )
     return list(fields.values())
 

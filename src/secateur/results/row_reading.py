@@ -168,7 +168,11 @@ def as_value(
     """Turn a stored value back into what the user passed; values that the tree does not know are looked up."""
     if np.isnan(value):
         return None
-    levels, cuts, reading = rules.tree.categories[feature], find_cuts(rules.tree, feature), rules.tree.reading(feature)
+    levels, cuts, reading = (
+        rules.tree.categories[feature],
+        find_cuts(rules.tree, feature),
+        rules.tree.column_parser(feature),
+    )
     if reading is not None and reading.is_moment:
         return read_moment(float(value), reading)
     if levels is None:
@@ -192,7 +196,7 @@ def _as_table(rules: Rules, row: Any) -> Any:
         if absent:
             raise InputError(f"The row has no value for {absent[0]!r}; give one for each of {names}.")
         if (
-            columns is not None or rules.tree.readings
+            columns is not None or rules.tree.column_parsers
         ):  # values stay as they are: labels, numbers, and anything that the tree does not test
             given = [
                 cut_blanks([row[name]])[0] if is_trimmed(rules.tree, feature) else row[name]

@@ -167,9 +167,6 @@ class MissingRejectedError(InputError):
     """Rows hold a missing value where the tree, as read, takes none."""
 
 
-MissingRefusedError = MissingRejectedError  # temporary
-
-
 class FiniteMatrix(np.ndarray[Any, np.dtype[np.floating[Any]]]):
     """A matrix of finite numbers only, so that nobody checks that again."""
 

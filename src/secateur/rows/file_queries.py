@@ -119,9 +119,6 @@ class FileRelation:
             return InputError(f"{self.name} cannot be read: it is damaged ({reason}). {AGAIN}")
         return InputError(f"{self.name} cannot be read: {reason}. Check the file, or name its --format.")
 
-    refusing = translate_errors  # temporary
-    refuse = make_error  # temporary
-
 
 def open_relation(
     name: str,

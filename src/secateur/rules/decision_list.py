@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.rules.rules import Rules
-    from secateur.tree.readings import Reading
+    from secateur.tree.column_parsers import ColumnParser
     from secateur.tree.tree import Label, Tree
 
 __all__ = [
@@ -50,7 +50,7 @@ class Column:
     takes_unlisted: bool  # else a row with a category that is not listed is refused
     lowest: float  # rows with a number beyond these are refused; infinite where there is no such end
     highest: float
-    reading: Reading | None = None  # which number its texts or dates mean; None where it holds numbers or labels
+    reading: ColumnParser | None = None  # which number its texts or dates mean; None where it holds numbers or labels
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -188,7 +188,7 @@ def make_column(tree: Tree, feature: int) -> Column:
         takes_unlisted=cuts is None and tree.categories[feature] is not None and not is_closed(tree, feature),
         lowest=-math.inf if ends is None else ends[0],
         highest=math.inf if ends is None else ends[1],
-        reading=tree.reading(feature),
+        reading=tree.column_parser(feature),
     )
 
 

@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
-from secateur.rows.batches import BatchReader
+from secateur.rows.batched_rows import BatchReader
 from secateur.rows.duckdb_sources import quote
 from secateur.rows.opening import open_source
-from secateur.rows.read_and_written import check_not_read
 from secateur.rows.table_columns import find_texts, fit_tree_to
-from secateur.rows.whole_files import stage_file
+from secateur.rows.whole_files import check_not_read, stage_file
 from secateur.rules.deciding import without_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from secateur.rows.rows import Rows
-    from secateur.rows.source import Source
+    from secateur.rows.sources import Source
     from secateur.rules.rules import Rules
 
 __all__ = ["write_predictions"]

@@ -245,18 +245,6 @@ class Tree:
         """
         return self.column_parsers[feature] if self.column_parsers else None
 
-    # temporary-begin: until /tmp/lower_rooms.sh has run
-    @property
-    def readings(self) -> tuple[ColumnParser | None, ...]:
-        """Old name of column_parsers."""
-        return self.column_parsers
-
-    @property
-    def reading(self) -> Any:
-        """Old name of column_parser."""
-        return self.column_parser
-
-    # temporary-end
     def describe_decimals(self, feature: int) -> str:
         """Describe the stated decimals of a feature's numbers.
 

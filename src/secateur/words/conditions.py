@@ -249,7 +249,7 @@ def read_value(tree: Tree, feature: int, value: Label | None, voice: Voice = EXA
         return voice.among(show_text(group.name), [_read_label(label)], by_exclusion=value == 0)
     if value is None or not isinstance(value, float):
         return voice.equal(name, "missing" if value is None else show_text(str(value)))
-    reading, n_decimals = tree.reading(feature), tree.facts.decimals_of.get(feature)
+    reading, n_decimals = tree.column_parser(feature), tree.facts.decimals_of.get(feature)
     if reading is not None and reading.is_moment:
         return voice.equal(name, read_moment(value, reading))
     known = None if n_decimals is None else last_with_decimals(value, n_decimals, tree.dtype)
@@ -311,7 +311,7 @@ def _read_interval(name: str, tree: Tree, feature: int, region: Region, voice: V
     held = tree.facts.region_of(feature)
     lowest, highest = (-math.inf, math.inf) if held is None else (held.low, held.high)
     low, high = max(region.low, lowest), min(region.high, highest)
-    n_decimals, reading = tree.facts.decimals_of.get(feature), tree.reading(feature)
+    n_decimals, reading = tree.facts.decimals_of.get(feature), tree.column_parser(feature)
     is_whole = n_decimals == 0  # everybody knows which whole number is next
     if reading is not None and reading.is_moment:
         ends = (low if low > lowest else -math.inf, high if high < highest else math.inf)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.tree.readings import DAY, MOST_DAYS, STEPS
+from secateur.tree.column_parsers import DAY, MOST_DAYS, STEPS
 
 if TYPE_CHECKING:
-    from secateur.tree.readings import Reading
+    from secateur.tree.column_parsers import ColumnParser
 
 __all__ = ["first_beyond", "read_moment", "read_moments", "write_moment"]
 
@@ -24,15 +24,15 @@ FIRST_DAY = date(1970, 1, 1)
 EARLIEST_DAY = -719_162  # the first of January of the year 1
 
 
-def read_moments(name: str, reading: Reading, low: float, high: float, dtype: str) -> tuple[str, str] | None:
+def read_moments(name: str, reading: ColumnParser, low: float, high: float, dtype: str) -> tuple[str, str] | None:
     """Word ``low < x <= high`` as dates or times; None where a limit is none.
 
     Examples
     --------
-    >>> from secateur.tree.readings import Reading
-    >>> read_moments("opened", Reading("date"), -float("inf"), 18687.5, "float32")
+    >>> from secateur.tree.column_parsers import ColumnParser
+    >>> read_moments("opened", ColumnParser("date"), -float("inf"), 18687.5, "float32")
     ('some', 'opened before 2021-03-02')
-    >>> read_moments("opened", Reading("date"), 18687.5, 18700.5, "float32")
+    >>> read_moments("opened", ColumnParser("date"), 18687.5, 18700.5, "float32")
     ('some', 'opened from 2021-03-02 to 2021-03-14')
     """
     if not all(math.isinf(limit) or _is_near(limit, reading) for limit in (low, high)):
@@ -51,7 +51,7 @@ def read_moments(name: str, reading: Reading, low: float, high: float, dtype: st
     return "some", f"{name} from {write_moment(start, reading)} to {write_moment(end - 1, reading)}"
 
 
-def read_moment(value: float, reading: Reading) -> str:
+def read_moment(value: float, reading: ColumnParser) -> str:
     """Write a number of the tree's dtype as the date or time that it stands for; a rounded one as about that time."""
     if not _is_near(value, reading):
         return f"{value:g}"
@@ -65,7 +65,7 @@ def read_moment(value: float, reading: Reading) -> str:
 
 
 @lru_cache(maxsize=65536)
-def first_beyond(limit: float, reading: Reading, dtype: str) -> int:
+def first_beyond(limit: float, reading: ColumnParser, dtype: str) -> int:
     """Find the first moment, in steps, whose number exceeds a limit of dtype once it is rounded to dtype."""
     kind, step, unit = np.dtype(dtype).type, STEPS[reading.step], _unit(reading)
 
@@ -85,7 +85,7 @@ def first_beyond(limit: float, reading: Reading, dtype: str) -> int:
     return place + 1
 
 
-def write_moment(n_steps: int, reading: Reading) -> str:
+def write_moment(n_steps: int, reading: ColumnParser) -> str:
     """Write a moment, in steps, as ISO 8601 does, with as much of the time as it needs."""
     days, ticks = divmod(n_steps * STEPS[reading.step], DAY)
     if reading.is_whole_days:
@@ -105,10 +105,10 @@ def _write_day(days: int) -> str:
     return (FIRST_DAY + timedelta(days=days)).isoformat()
 
 
-def _unit(reading: Reading) -> float:
+def _unit(reading: ColumnParser) -> float:
     return float(STEPS["second"] if reading.kind == "clock" else DAY)
 
 
-def _is_near(limit: float, reading: Reading) -> bool:
+def _is_near(limit: float, reading: ColumnParser) -> bool:
     """Whether a limit lies among the dates that have a name, or within a day."""
     return 0 <= limit < 86_400 if reading.kind == "clock" else EARLIEST_DAY < limit < MOST_DAYS

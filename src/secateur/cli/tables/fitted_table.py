@@ -15,7 +15,7 @@ from secateur.cli.tables.training_table import TrainingTable, find_column, make_
 from secateur.cli.tables.written_columns import set_readings
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
 from secateur.results.cautions import FEW_ROWS
-from secateur.rows.labels import as_label, to_label_types
+from secateur.rows.written_values import as_label, to_label_types
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:

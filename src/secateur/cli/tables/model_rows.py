@@ -12,11 +12,10 @@ from secateur.cli.tables.written_columns import cut_column, describe_cut, descri
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.results.row_reading import make_up
 from secateur.rows.encoding import cut_blanks
-from secateur.rows.labels import as_label, as_truth
 from secateur.rows.table_columns import own_names, tested_features
-from secateur.rows.written_values import read_written
+from secateur.rows.written_values import as_label, as_truth, read_written
+from secateur.tree.column_parsers import ColumnParser
 from secateur.tree.pipeline_columns import find_cuts
-from secateur.tree.readings import Reading
 from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def pick_named(table: TableFile, names: Sequence[str]) -> Any:
 
 def read_for_tree(
     table: TableFile, tree: Tree, beside: Sequence[str] = ()
-) -> tuple[TableFile, dict[str, Reading], list[str]]:
+) -> tuple[TableFile, dict[str, ColumnParser], list[str]]:
     """Read the texts and dates of a table as the numbers that a tree compares, and say what was found by looking.
 
     A tree with readings says how; of one without, such as a saved model, the columns of numbers are looked at, even
@@ -73,19 +72,19 @@ def read_for_tree(
     """
     names = own_names(tree) or [column for column in table.frame.columns if column not in beside]
     frame, kinds = table.frame.copy(deep=False), dict(table.kinds)
-    readings: dict[str, Reading] = {}
+    readings: dict[str, ColumnParser] = {}
     found, cut = {}, []
     for feature, column in enumerate(names[: tree.n_features]):
         levels = tree.categories[feature]
         if kinds.get(column) == "text" and levels and cut_blanks(levels) == list(levels):
             if (without := cut_column(frame[column])) is not None:
-                frame[column], readings[column] = without, Reading("text")
-                cut += [column] if tree.reading(feature) is None else []
+                frame[column], readings[column] = without, ColumnParser("text")
+                cut += [column] if tree.column_parser(feature) is None else []
             continue
         if kinds.get(column) not in ("text", "date") or levels is not None:
             continue
-        reading = tree.reading(feature)
-        if reading is None and not tree.readings:
+        reading = tree.column_parser(feature)
+        if reading is None and not tree.column_parsers:
             one = None
             with suppress(InputError):  # the column may be for nobody; else its check names the odd value
                 one = find_reading(frame[column], column, month_first=table.month_first)
@@ -191,7 +190,9 @@ def _parse_value(tree: Tree, feature: int, value: Any) -> Any:
     if isinstance(value, str):
         if _is_blank(value):
             return None
-        if (reading := tree.reading(feature)) is not None and not (reading.kind == "number" and _is_number(value)):
+        if (reading := tree.column_parser(feature)) is not None and not (
+            reading.kind == "number" and _is_number(value)
+        ):
             return _read_text(value, reading, tree.feature_name(feature))
         try:
             return float(value)
@@ -200,7 +201,7 @@ def _parse_value(tree: Tree, feature: int, value: Any) -> Any:
     return value
 
 
-def _read_text(value: str, reading: Reading, name: str) -> float:
+def _read_text(value: str, reading: ColumnParser, name: str) -> float:
     """Read an amount, a date or a time as a person writes it."""
     import pyarrow as pa
 

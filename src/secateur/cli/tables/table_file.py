@@ -15,7 +15,7 @@ from secateur.errors import InputError
 from secateur.rows.arrow_files import open_arrow
 from secateur.rows.file_format import find_file
 from secateur.rows.file_queries import check_twice, check_width, connect, open_relation
-from secateur.rows.labels import TRUTH_WORDS
+from secateur.rows.written_values import TRUTH_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -107,7 +107,7 @@ def _read_frame(relation: FileRelation, room: Path, sample: int | None, seed: in
 
     drawn = "" if sample is None else f" USING SAMPLE reservoir({sample} ROWS) REPEATABLE ({seed})"
     threads = 1 if drawn else None  # one makes the same draw every time
-    with ExitStack() as stack, relation.refusing():
+    with ExitStack() as stack, relation.translate_errors():
         connection = stack.enter_context(connect(room, [relation.path], threads=threads))
         if relation.kind == "arrow":
             schema, batches = stack.enter_context(open_arrow(relation.path, relation.name))
@@ -124,7 +124,7 @@ def _read_frame(relation: FileRelation, room: Path, sample: int | None, seed: in
             ) from error
     columns = [str(column[0]) for column in described] if relation.names is None else list(relation.names)
     if len(described) != len(columns):
-        raise relation.refuse("its lines have other lengths than the header")
+        raise relation.make_error("its lines have other lengths than the header")
     check_twice(columns, relation.name)
     frame.columns = columns
     return frame, {name: str(column[1]) for name, column in zip(columns, described, strict=True)}

@@ -13,8 +13,8 @@ import numpy as np
 
 from secateur.cli.tables.written_columns import cut_column, describe_cut, describe_readings, find_reading, read_values
 from secateur.errors import InputError, did_you_mean, shorten
-from secateur.rows.labels import as_label
-from secateur.tree.readings import Reading
+from secateur.rows.written_values import as_label
+from secateur.tree.column_parsers import ColumnParser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ class TrainingTable:
     notes: tuple[str, ...] = ()  # what was left out and why, a sentence each
     decimals: Mapping[str, int] = field(default_factory=dict)  # the most decimals of columns of fractions, if few
     filled: tuple[str, ...] = ()  # columns without a blank
-    readings: Mapping[str, Reading] = field(default_factory=dict)  # of columns written as text or dates
+    readings: Mapping[str, ColumnParser] = field(default_factory=dict)  # of columns written as text or dates
 
     def take(self, rows: NDArray[np.int64]) -> TrainingTable:
         """Take some of the rows."""
@@ -159,7 +159,7 @@ def make_training_table(
         decimals={column: number for column, number in counted.items() if number is not None},
         filled=tuple(column for column in used if not frame[column].isna().any()),
         readings={column: one.reading for column, one in found.items()}
-        | {column: Reading("text") for column in cut if column != target},
+        | {column: ColumnParser("text") for column in cut if column != target},
     )
 
 

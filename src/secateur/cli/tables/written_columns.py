@@ -15,7 +15,7 @@ import numpy as np
 from secateur.errors import InputError
 from secateur.rows.encoding import cut_blanks
 from secateur.rows.written_values import find_unread, read_written
-from secateur.tree.readings import STEPS, Reading
+from secateur.tree.column_parsers import STEPS, ColumnParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ MOMENT = re.compile(r"\d{1,4}[-/.:]\d{1,2}")
 class Found:
     """The reading of a column, and how sure it is."""
 
-    reading: Reading
+    reading: ColumnParser
     example: str  # a text of the column
     is_ambiguous: bool = False  # whether its dates could have the month first
 
@@ -65,11 +65,11 @@ def find_reading(values: Any, name: str, *, month_first: bool = False) -> Found 
     if not len(present):
         return None
     if values.dtype.kind == "M":  # Arrow's own type
-        return Found(_find_step(pa.array(present), Reading("date")), str(present.iloc[0])[:10])
+        return Found(_find_step(pa.array(present), ColumnParser("date")), str(present.iloc[0])[:10])
     if values.dtype.kind != "O":
         return None
     if type(present.iloc[0]).__name__ == "time":
-        return Found(_find_step(pa.array(present), Reading("clock")), str(present.iloc[0])[:5])
+        return Found(_find_step(pa.array(present), ColumnParser("clock")), str(present.iloc[0])[:5])
     counted = present.astype(str).str.strip(" ").value_counts()
     texts, counts = pa.array(counted.index, type=pa.large_string()), counted.to_numpy()
     looked_at, times = texts[:LOOKED_AT], counts[:LOOKED_AT] / counts[:LOOKED_AT].sum()
@@ -78,7 +78,7 @@ def find_reading(values: Any, name: str, *, month_first: bool = False) -> Found 
     share, best = max(shares, key=lambda pair: pair[0], default=(0.0, None))
     if best is None or share < MEANT_SHARE - ROUNDING:
         return None
-    if best.kind == "number" and not find_unread(texts, Reading("number")).any():
+    if best.kind == "number" and not find_unread(texts, ColumnParser("number")).any():
         return None  # a file of typed columns holds digits as text for a reason, such as codes
     unread = _find_unfit(texts, best)
     if unread.any():
@@ -91,7 +91,7 @@ def find_reading(values: Any, name: str, *, month_first: bool = False) -> Found 
     return Found(best, str(present.iloc[0]).strip(" "), is_ambiguous)
 
 
-def _find_unfit(texts: Any, reading: Reading) -> NDArray[np.bool_]:
+def _find_unfit(texts: Any, reading: ColumnParser) -> NDArray[np.bool_]:
     """Mark the texts that do not speak for a reading: those that it cannot read, and beside percentages bare numbers.
 
     In later tables a bare 12.5 means 12.5%; among percentages it may be a share that somebody forgot to turn into one.
@@ -104,7 +104,7 @@ def _find_unfit(texts: Any, reading: Reading) -> NDArray[np.bool_]:
     return unfit
 
 
-def read_values(values: Any, reading: Reading, name: str, table: str) -> NDArray[np.float64]:
+def read_values(values: Any, reading: ColumnParser, name: str, table: str) -> NDArray[np.float64]:
     """Read a column of a pandas frame; messages count rows from 1, as people count lines."""
     import pyarrow as pa
 
@@ -116,15 +116,15 @@ def read_values(values: Any, reading: Reading, name: str, table: str) -> NDArray
     return read_written(array, reading, name, first=1, what=table)
 
 
-def set_readings(tree: Tree, readings: Mapping[str, Reading]) -> Tree:
+def set_readings(tree: Tree, readings: Mapping[str, ColumnParser]) -> Tree:
     """Tell a tree how the columns of its rows are read; what it knows already stays."""
-    if tree.readings or not readings:
+    if tree.column_parsers or not readings:
         return tree
     found = []
     for feature, levels in enumerate(tree.categories):
         reading = readings.get(tree.feature_name(feature))
         found.append(reading if reading is not None and reading.is_trim == (levels is not None) else None)
-    return replace(tree, readings=tuple(found)) if any(found) else tree
+    return replace(tree, column_parsers=tuple(found)) if any(found) else tree
 
 
 def cut_column(values: Any) -> Any:
@@ -163,17 +163,17 @@ def describe_readings(found: Mapping[str, Found]) -> list[str]:
     return notes
 
 
-def _list_candidates(texts: Sequence[str], shares: NDArray[np.float64], *, month_first: bool) -> Iterator[Reading]:
+def _list_candidates(texts: Sequence[str], shares: NDArray[np.float64], *, month_first: bool) -> Iterator[ColumnParser]:
     """List the readings that may fit most of some texts, which make up shares of a column; the likeliest first."""
 
     def are_mostly(marks: Sequence[bool]) -> bool:
         return bool(shares[np.array(marks)].sum() >= MEANT_SHARE - ROUNDING)
 
     if are_mostly([bool(MOMENT.match(text)) for text in texts]):
-        yield Reading("clock")
-        yield Reading("date")
+        yield ColumnParser("clock")
+        yield ColumnParser("date")
         for order in ("mdy", "dmy") if month_first else ("dmy", "mdy"):
-            yield Reading("date", order=order)
+            yield ColumnParser("date", order=order)
     if not are_mostly([any(sign in "0123456789" for sign in text) for text in texts]):
         return
     units = {match[0] for text in texts if (match := UNIT.search(text))}
@@ -182,10 +182,10 @@ def _list_candidates(texts: Sequence[str], shares: NDArray[np.float64], *, month
     unit = next(iter(units), "")
     is_first = bool(unit) and sum(text.lstrip("-+ ").startswith(unit) for text in texts) > len(texts) / 2
     for thousands, decimal in SEPARATORS:
-        yield Reading("number", unit=unit, unit_first=is_first, thousands=thousands, decimal=decimal)
+        yield ColumnParser("number", unit=unit, unit_first=is_first, thousands=thousands, decimal=decimal)
 
 
-def _find_step(values: Any, reading: Reading) -> Reading:
+def _find_step(values: Any, reading: ColumnParser) -> ColumnParser:
     """Find the largest step that all dates or times are whole numbers of."""
     for step in STEPS:
         coarse = replace(reading, step=step)
@@ -197,7 +197,7 @@ def _find_step(values: Any, reading: Reading) -> Reading:
     return replace(reading, step="microsecond")
 
 
-def _refuse_odd(present: Any, name: str, odd: list[str], n_odd: int, reading: Reading) -> None:
+def _refuse_odd(present: Any, name: str, odd: list[str], n_odd: int, reading: ColumnParser) -> None:
     """Refuse a column in which nearly all values are numbers or dates, and name one that is not."""
     if n_odd > (1.0 - MEANT_SHARE) * len(present):
         return

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.file_reading import read_bytes, refuse_damage
+from secateur.adapters.model_checks import read_bytes, reject_damage
 from secateur.adapters.nodes import Node, make_from_nodes, order_nodes
 from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
 from secateur.frames import frame_columns
@@ -98,7 +98,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
 
 
 def _read_content(content: dict[str, Any], X: Any, accepts_missing: bool | None) -> Tree:
-    with refuse_damage("The IAI JSON"):
+    with reject_damage("The IAI JSON"):
         return _read_learner(_find_learner(content), X, accepts_missing)
 
 

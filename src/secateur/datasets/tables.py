@@ -1,3 +1,0 @@
-"""Old name, until /tmp/lower_rooms.sh has run."""
-
-from secateur.datasets.dataset import *  # noqa: F403
