@@ -12,7 +12,7 @@ import numpy as np
 from secateur.adapters.forests import is_ensemble, is_forest
 from secateur.choosing import NO_BUDGET, ROW_BY_ROW, choose_lines
 from secateur.errors import InputError, ParameterError
-from secateur.methods import METHODS, Deletions, find_method
+from secateur.methods import METHODS, Deletions, find_method, list_methods
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.monotonicity import NotMonotoneError
 from secateur.methods.settings import check_flag, check_share
@@ -213,7 +213,7 @@ class _Form(NamedTuple):
         if not reads and not self.budget:
             raise ParameterError(
                 f"The method {find_method(method).name!r} reads no tolerance, and there is no budget: leave tolerance "
-                "out."
+                f"out, or use {list_methods(reading='tolerance')}."
             )
         return {**settings, "tolerance": self.tolerance} if reads else settings
 

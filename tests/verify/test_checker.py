@@ -292,7 +292,9 @@ def test_a_rule_that_the_budget_made_unreliable_is_found(problem: tuple[Any, Any
     assert loose.verify().ok
     strict = forge(loose, parameters={**loose.parameters, "tolerance": 0.0}).verify()
     assert not strict.ok
-    assert re.search(r"lost a condition to the budget, but is 0\.\d+ less reliable than its leaf", strict.failures[0])
+    assert re.search(
+        r"lost a condition at the price of conflict, but is 0\.\d+ less reliable than its leaf", strict.failures[0]
+    )
     for name in ("tolerance", "max_conflict"):  # which a file cannot leave out to promise less
         with pytest.raises(FormatError, match=f"has no field '{name}'"):
             tamper(loose, lambda content, name=name: content["parameters"].pop(name))
@@ -453,7 +455,7 @@ def test_rules_are_recounted_as_row_by_row(data: st.DataObject) -> None:
 def dishonest(tree: Tree, X: Any, y: Any, rule: secateur.Rule, tolerance: float) -> str | None:
     """What is wrong with a rule that lost conditions to a budget, row by row."""
     own = int(tree.leaf_class[rule.leaf_id])
-    name = f"The rule of leaf {rule.leaf_id} lost a condition to the budget, but"
+    name = f"The rule of leaf {rule.leaf_id} lost a condition at the price of conflict, but"
     base = oracles.support_and_reliability(tree, X, y, None, oracles.path(tree, rule.leaf_id), own)[1]
     shares = [oracles.support_and_reliability(tree, X, y, None, rule.kept_ids, c)[1] for c in range(tree.n_classes)]
     if base is None:
@@ -482,7 +484,7 @@ def test_conflicts_and_listed_rows_are_found_as_row_by_row(data: st.DataObject) 
     told = f"cover {n_conflicts / len(X):.4g} of the rows" if n_conflicts else "no row is in conflict"
     assert any(f"{told} (recounted)" in check for check in found.checks)
     assert "every row is covered by a rule of the tree's class" in found.checks
-    says = [failure for failure in found.failures if "lost a condition to the budget" in failure]
+    says = [failure for failure in found.failures if "lost a condition at the price of conflict" in failure]
     assert (
         says
         == [said for rule in rules if rule.deleted_ids for said in [dishonest(tree, X, y, rule, tolerance)] if said][

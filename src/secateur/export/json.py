@@ -249,7 +249,10 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
         rules = rules.change(fidelity=read_fidelity(rules, content["approximation"]))
     stated = [{name: one[name] for name in ("leaf_id", "covered_by", *COSTS)} for one in content["unwritten"]]
     known = [_write_unwritten(rules, one) for one in rules.unwritten]
-    if [{**one, "text": own["text"]} for one, own in zip(stated, known, strict=False)] != known:
+    if (
+        len(stated) != len(known)
+        or [{**one, "text": own["text"]} for one, own in zip(stated, known, strict=True)] != known
+    ):
         raise FormatError(
             "The unwritten rules of the rules JSON are not those of the leaves that no written rule is for, each with "
             "the rule that stands for it; it was edited."
@@ -307,6 +310,8 @@ def _read_choice(
     before, before_counts = deletions, counts
     if making.budget:
         columns = content["before_budget"]
+        if columns is None:
+            raise FormatError("The rules JSON states a budget, but not the rules before it was spent; it was edited.")
         before = read_deletions(paths, columns)
         check_reasons(making.method, paths, before)
         check_spending(making.method, before, deletions, making.budget)

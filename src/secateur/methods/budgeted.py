@@ -16,7 +16,7 @@ the one nearest the root. Shares are whole numbers of a small unit, so sums depe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from secateur.methods.row_mixture import mix_rows
 from secateur.methods.settings import amount, share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    pass
 
 __all__ = ["CONFLICTS", "METHOD"]
 
@@ -72,11 +72,6 @@ class Budgeted(Method):
         }
     )
     knob = Knob("max_conflict", CONFLICTS)
-
-    def promise(self, parameters: Mapping[str, Any]) -> str:
-        """Fill in the settings; rules that were stored before there was a guard promise less."""
-        sentence = self.guarantee if "tolerance" in parameters else WITHIN_CONFLICT
-        return sentence.format_map(dict(parameters))
 
     def delete(self, problem: Problem) -> Deletions:
         """Run the exact layer, then delete up to the ceiling."""

@@ -219,12 +219,14 @@ class Audit:
     def _describe_rows(self) -> list[str]:
         covered = f"rows covered by a rule: {self.coverage:.2f} %"
         low, high = self.conflict_interval
+        # What is proved needs no interval, which would cast doubt on it.
+        is_proved = self.per_line.rules.is_exact and self.conflict == 0
+        limits = "" if is_proved else f" (95 % interval {low:.2f} to {high:.2f})"
         return [
             self.describe_difference(),
             f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
             f"{self.delta_accuracy:+.2f} points; always {self.baseline_class} {self.baseline:.2f} %)",
-            f"{covered}; by rules that disagree (conflict): {self.conflict:.2f} % "
-            f"(95 % interval {low:.2f} to {high:.2f})",
+            f"{covered}; by rules that disagree (conflict): {self.conflict:.2f} %{limits}",
             f"precision and recall of a class change by {self.macro_dev:.2f} points on average",
         ]
 

@@ -226,7 +226,7 @@ def _describe(seen: _Seen) -> list[str]:
         lines.append(f"These rules disagree; the one that ranks first decides: {how}.")
     if rules.fidelity is None or seen.differs:
         lines.append(_describe_own_leaf(seen))
-    if seen.differs and rules.is_list:
+    if seen.differs and rules.is_list and not rules.assumes(seen.broken):
         lines.append(_describe_difference(seen))
     return [*lines, *_describe_broken(seen)]
 
@@ -276,8 +276,6 @@ def _describe_own_leaf(seen: _Seen) -> str:
 
 def _describe_difference(seen: _Seen) -> str:
     rules = seen.rules
-    if rules.assumes(seen.broken):
-        return "The guarantee does not apply: this row violates a stated fact."
     if rules.budget:
         return "This row is among those whose answer the budget allows to differ from the tree's."
     return f"This row is among those that {rules.method!r} may answer differently from the tree."

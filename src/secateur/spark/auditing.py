@@ -61,13 +61,8 @@ def audit(rules: Rules, df: Any, y: str, *, sample_weight: str | None = None, si
 def count_audit(rules: Rules, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
     """Count the rows of a DataFrame for an audit."""
     if derives(rules.tree) or _can_count_many(rules, df):
-        tree = rules.tree  # tasks read all of its columns, and have any pipeline that makes them
-        with spark_failures():
-            taken = check_beside(df, y, sample_weight, tree.classes)
-            placement = place_columns(df, tree, own_features(tree), taken=taken)
-        reader = RowReader(tree, sample_weight is not None, placement.vector, tree.n_features)
-        task = CountingTask(reader, AuditCounter(rules.without_rows()))
-        return AuditCounts.from_cells(rules, *sum_counts(df, placement, y, sample_weight, task))
+        counter = AuditCounter(rules.without_rows())
+        return AuditCounts.from_cells(rules, *_count_in_tasks(counter, df, y, sample_weight))
     from secateur.spark.audit_groups import count_groups
 
     with spark_failures():
@@ -93,6 +88,16 @@ def _can_count_many(rules: Rules, df: Any) -> bool:
         return False
     # Tasks read every column of the tree, SQL those that it tests: both must reject the same rows.
     return len(list_tested(tree)) == tree.n_features and has_secateur(df.sparkSession)
+
+
+def _count_in_tasks(counter: Any, df: Any, y: str, sample_weight: str | None) -> Any:
+    """Count in tasks, which read all columns of the tree, and have any pipeline that makes them."""
+    tree = counter.rules.tree
+    with spark_failures():
+        taken = check_beside(df, y, sample_weight, tree.classes)
+        placement = place_columns(df, tree, own_features(tree), taken=taken)
+    reader = RowReader(tree, sample_weight is not None, placement.vector, tree.n_features)
+    return sum_counts(df, placement, y, sample_weight, CountingTask(reader, counter))
 
 
 @dataclass(frozen=True)

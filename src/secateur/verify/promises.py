@@ -251,14 +251,14 @@ def _check_conflict(case: Case, counted: _Counted | None) -> None:
 
 
 def _check_guard(case: Case, counted: _Counted, tolerance: float) -> None:
-    """Check that rules which lost a condition to the budget are reliable, and say what most of their rows say."""
+    """Check that rules shortened at the price of conflict are reliable, and say what most of their rows say."""
     judged = case.rules_with(case.deleted & ~_find_exact(case))
     fallen = find_shares(counted.leaves, case.classes) - find_shares(counted.rules, case.classes)
     hits = counted.rules[case.all_rules, case.classes]
     most = counted.rules.max(axis=1)
     broken = []
     for rule in np.flatnonzero(judged).tolist():
-        name = f"The rule of leaf {case.leaves[rule]} lost a condition to the budget, but"
+        name = f"The rule of leaf {case.leaves[rule]} lost a condition at the price of conflict, but"
         if np.isnan(fallen[rule]):
             broken.append(f"{name} no row reaches its leaf, so nothing tells what its reliability was.")
         elif fallen[rule] > tolerance + COUNT_TOLERANCE:
@@ -266,8 +266,8 @@ def _check_guard(case: Case, counted: _Counted, tolerance: float) -> None:
         elif hits[rule] < most[rule] * (1 - COUNT_TOLERANCE):
             broken.append(f"{name} its class is not the commonest of its rows.")
     case.report(
-        f"{judged.sum()} of {len(judged)} rules lost a condition to the budget; none is more than {tolerance:g} "
-        "less reliable than its leaf, and all state the commonest class of their rows (recounted)",
+        f"{judged.sum()} of {len(judged)} rules lost a condition at the price of conflict; none is more than "
+        f"{tolerance:g} less reliable than its leaf, and all state the commonest class of their rows (recounted)",
         broken,
     )
     case.report(
