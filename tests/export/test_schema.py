@@ -164,6 +164,7 @@ CHANGES: list[Callable[[dict[str, Any]], Any]] = [
     lambda c: c["leaves"].update(words=[]),
     lambda c: c["leaves"].pop("leaf_counts"),
     lambda c: c["leaves"]["class_counts"].__setitem__(0, ["1", "2"]),
+    lambda c: c["tree"].update(version=2),
     lambda c: c["tree"].update(dtype="float16"),
     lambda c: c["tree"]["threshold"].__setitem__(0, "-inf"),
     lambda c: c["tree"]["children_left"].__setitem__(0, -2),

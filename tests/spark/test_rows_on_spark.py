@@ -351,7 +351,7 @@ def test_rows_that_an_audit_cannot_take_are_counted_and_named(few: Any, frame: p
             rf"float32, in {8 - n_odd} rows, column 'age' has a missing value, for which the tree was not fitted, in "
             rf"{n_odd} row",
         ),
-        (few.withColumn("in.come", F.when(is_odd, math.nan).otherwise(income)), f"refuse: .* missing .* {n_odd} row"),
+        (few.withColumn("in.come", F.when(is_odd, math.nan).otherwise(income)), f"reject: .* missing .* {n_odd} row"),
         (few.withColumn("outcome", F.when(is_odd, "dead").otherwise(label)), f"'dead' or others .* in {n_odd} row"),
         (few.withColumn("outcome", F.when(~is_odd, label)), f"y holds no label in {n_odd} row"),
         (few.limit(0), "df has no rows"),
