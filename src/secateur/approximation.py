@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters.model_checks import fitted_names
 from secateur.errors import InputError, ParameterError, shorten
@@ -25,19 +27,12 @@ from secateur.rows.encoding import is_missing
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import hold_rows, open_rows
 from secateur.rows.written_values import as_label, to_label_types
+from secateur.rules.rules import Rules
 from secateur.simplification import simplify
 from secateur.surrogates.answers import Respondent, find_answering, name_model
-from secateur.surrogates.columns import Table, code_columns, open_table
+from secateur.surrogates.columns import Coding, Table, code_columns, open_table
 from secateur.surrogates.growing import NEIGHBOUR_WEIGHT, SIZES, draw_neighbours, estimate_fidelity, grow
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.rules.rules import Rules
-    from secateur.surrogates.columns import Coding
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["approximate"]
 

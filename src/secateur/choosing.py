@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.row_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.possible_rows import find_feasible
-from secateur.methods import Why
+from secateur.methods import Deletions, Why
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.covering import Containment, choose_rules, find_containment
-from secateur.methods.joint_deletion import JointResult, delete_jointly, make_cells
-from secateur.methods.row_mixture import mix_rows
+from secateur.methods.joint_deletion import Cells, JointResult, delete_jointly, make_cells
+from secateur.methods.row_mixture import MixedRows, mix_rows
 from secateur.methods.settings import check_share
 from secateur.results.audit import AuditCounter
 from secateur.rows.row_source import GivenRows, ModelTerms
@@ -24,16 +26,7 @@ from secateur.rules.cover_sets import FEW_RULES, CoverCounter
 from secateur.rules.deciding import without_facts
 from secateur.rules.making import Choice
 from secateur.rules.order import keep_ranking, lift_rare, order_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from secateur.methods import Deletions
-    from secateur.methods.joint_deletion import Cells
-    from secateur.methods.row_mixture import MixedRows
-    from secateur.rules.rules import Rules
+from secateur.rules.rules import Rules
 
 __all__ = ["NO_BUDGET", "ROW_BY_ROW", "choose_lines", "choose_lines_by_budget"]
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secateur.adapters.forests import is_forest
+from secateur.counting.counted_evidence import Evidence
 from secateur.errors import InputError
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.settings import check_amount, check_share
 from secateur.problem import Knowledge, ModelReader, open_forest, open_rows_of
 from secateur.results.diagnosis import Diagnosis, ForestDiagnosis
 from secateur.rows.opening import check_pair
+from secateur.rows.row_source import RowSource
 from secateur.rules.forest import ForestRules, run_each
 from secateur.tree.paths import DEFAULT_RF_TOL
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secateur.counting.counted_evidence import Evidence
-    from secateur.rows.row_source import RowSource
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["diagnose"]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone, is_regressor
 from sklearn.frozen import FrozenEstimator
@@ -26,16 +28,10 @@ from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.settings import check_flag, check_share
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import hold_rows, open_rows
+from secateur.rules.rules import Rules
 from secateur.simplification import simplify
 from secateur.tree.paths import DEFAULT_RF_TOL
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.rules.rules import Rules
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["RuleClassifier"]
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from secateur.counting.counted_evidence import Evidence
 from secateur.errors import InputError
 from secateur.methods import find_method
 from secateur.methods.settings import check_amount
 from secateur.problem import Knowledge, ModelReader, open_rows_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secateur.counting.counted_evidence import Evidence
 
 __all__ = ["collect_evidence"]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters import from_model
 from secateur.adapters.forests import read_forest
@@ -14,31 +17,22 @@ from secateur.adapters.pipelines import is_pipeline
 from secateur.counting.counted_evidence import Evidence, TooLargeError, check_size
 from secateur.counting.evidence_plan import EvidencePlan
 from secateur.counting.row_evidence import RowEvidence
+from secateur.counting.training_evidence import TrainingEvidence
 from secateur.errors import InputError, ParameterError, SecateurError
 from secateur.facts.checking import check_facts
 from secateur.facts.stating import state_facts
-from secateur.methods import Asks, Problem
+from secateur.methods import Asks, Method, Problem
 from secateur.rows.checking import NO_WEIGHT, MissingRejectedError, check_labels, check_rows, check_weights
 from secateur.rows.leaves import apply_tree, count_classes, sum_up
 from secateur.rows.memory_rows import MemoryRows
 from secateur.rows.opening import open_rows
-from secateur.rows.row_source import ModelTerms
+from secateur.rows.row_source import ModelTerms, Progress, RowSource
 from secateur.rows.table_columns import find_texts, own_names
 from secateur.tree.contract import check_tree
 from secateur.tree.difference import find_tree_differences
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 from secateur.tree.tree import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
-
-    from secateur.counting.training_evidence import TrainingEvidence
-    from secateur.methods import Method
-    from secateur.rows.row_source import Progress, RowSource
 
 __all__ = ["Knowledge", "ModelReader", "OpenForest", "find_terms", "open_forest", "open_rows_of"]
 

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters.forests import is_ensemble, is_forest
 from secateur.choosing import NO_BUDGET, ROW_BY_ROW, choose_lines
+from secateur.counting.counted_evidence import Evidence
 from secateur.errors import InputError, ParameterError
-from secateur.methods import METHODS, Deletions, find_method, list_methods
+from secateur.methods import METHODS, Deletions, Method, Problem, find_method, list_methods
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.monotonicity import NotMonotoneError
 from secateur.methods.settings import check_flag, check_share
 from secateur.problem import Knowledge, ModelReader, find_terms, open_forest, open_rows_of
 from secateur.rows.opening import check_pair
-from secateur.rows.row_source import GivenRows
+from secateur.rows.row_source import GivenRows, Progress, RowSource
 from secateur.rules.forest import ForestRules, run_each
 from secateur.rules.making import Making
 from secateur.rules.rules import Rules
 from secateur.tree.paths import DEFAULT_RF_TOL
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.counting.counted_evidence import Evidence
-    from secateur.methods import Method, Problem
-    from secateur.rows.row_source import Progress, RowSource
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["simplify"]
 

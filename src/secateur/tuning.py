@@ -7,12 +7,14 @@ and audited on the rows left out. The picked value is then for the model itself,
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters.forests import is_forest
 from secateur.adapters.pipelines import is_pipeline
@@ -21,18 +23,12 @@ from secateur.errors import InputError, ParameterError, UnsupportedModelError, d
 from secateur.frames import frame_columns
 from secateur.methods import find_method, list_methods
 from secateur.methods.settings import check_share, is_number
+from secateur.results.audit import Audit
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import check_pair, hold_rows
+from secateur.rules.rules import Rules
 from secateur.selection import Selection, SelectionPoint
 from secateur.simplification import simplify
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.results.audit import Audit
-    from secateur.rules.rules import Rules
 
 __all__ = ["select"]
 

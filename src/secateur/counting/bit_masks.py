@@ -6,14 +6,12 @@ masks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["MASK_BYTES", "Masks", "pack_bits", "pack_links", "rows_in", "unpack_bits"]
 

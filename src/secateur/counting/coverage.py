@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.bit_masks import MASK_BYTES, Masks, pack_links, rows_in, unpack_bits
 from secateur.counting.tile_arguments import Conditions, keep_asked, make_room, make_rule_conditions, make_tests
 from secateur.kernels import tiles
 from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.threads import map_in_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from secateur.rows.rows import Rows
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.rows.rows import Rows
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 __all__ = ["cover_rows", "find_overlap", "find_winners", "find_winners_and_overlap", "mask_blocks", "rows_of_rule"]
 

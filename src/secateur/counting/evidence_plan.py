@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.counted_evidence import Evidence
 from secateur.counting.tile_arguments import Conditions
 from secateur.counting.violations import PatternCounter, list_patterns
 from secateur.errors import InputError
+from secateur.rows.rows import LabelledRows
 from secateur.tree.paths import Paths, trace_paths
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.rows.rows import LabelledRows
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["EvidencePlan"]
 

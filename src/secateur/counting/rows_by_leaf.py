@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.rows.leaves import apply_tree
-from secateur.tree.paths import find_runs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.rows.rows import Rows
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.rows.rows import Rows
+from secateur.tree.paths import Paths, find_runs
+from secateur.tree.tree import Tree
 
 __all__ = ["RowIndex", "index_rows"]
 

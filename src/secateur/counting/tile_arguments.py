@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.kernels.tiles import SPLIT_TESTS, TILE_ROWS, TILE_WORDS, Preorder, Room, RuleConditions, Tests
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 __all__ = ["NO_NODES", "Conditions", "keep_asked", "make_preorder", "make_room", "make_rule_conditions", "make_tests"]
 

@@ -11,17 +11,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from secateur.frames import make_frame
+from secateur.rules.rules import Rules
 from secateur.tree.shown_text import INVISIBLE
+from secateur.tree.tree import Label
 from secateur.words.conditions import join_conditions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from secateur.rules.rules import Rules
-    from secateur.tree.tree import Label
 
 __all__ = ["guard_cell", "rules_to_csv", "rules_to_frame", "write_csv"]
 

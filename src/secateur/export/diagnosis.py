@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from secateur.export.csv import write_csv
-from secateur.results.deletion_effects import read_points
+from secateur.results.deletion_effects import PairEffect, PairEffects, read_points
+from secateur.results.diagnosis import Diagnosis, DiagnosisRow
 from secateur.tree.shares import none_if_nan
+from secateur.tree.tree import Tree
 from secateur.words.conditions import count_of, join_conditions, read_conditions, read_count, read_link, read_share
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from secateur.results.deletion_effects import PairEffect, PairEffects
-    from secateur.results.diagnosis import Diagnosis, DiagnosisRow
-    from secateur.tree.tree import Tree
 
 __all__ = [
     "diagnosis_to_csv",

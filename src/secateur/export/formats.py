@@ -17,16 +17,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secateur.errors import ParameterError, did_you_mean
 from secateur.export.python import check_function_name
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import check_result_names, split_table
 from secateur.methods.settings import check_flag
-
-if TYPE_CHECKING:
-    from secateur.rules.rules import Rules
+from secateur.rules.rules import Rules
 
 __all__ = ["FORMATS", "FRAME", "Format", "find_format", "write_format", "write_rules"]
 

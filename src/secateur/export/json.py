@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur import __version__
 from secateur.errors import FormatError, ParameterError
@@ -24,22 +26,14 @@ from secateur.export.stored_columns import (
 )
 from secateur.export.stored_fidelity import read_fidelity
 from secateur.export.stored_reasons import OF_A_BUDGET, check_reasons, check_spending
-from secateur.methods import Why, find_method
+from secateur.methods import Deletions, Why, find_method
 from secateur.methods.settings import check_share
 from secateur.rules.making import Choice, Making, StoredContent
+from secateur.rules.rule import Rule, UnwrittenRule
 from secateur.rules.rules import Rules
 from secateur.tree.json import read_header, tree_from_dict, tree_to_dict
-from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from secateur.methods import Deletions
-    from secateur.rules.rule import Rule, UnwrittenRule
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths
+from secateur.tree.tree import Tree
 
 __all__ = ["FORMAT", "VERSION", "rules_from_json", "rules_to_json", "rules_to_record"]
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from secateur.export.listing import make_listing
 from secateur.export.plain_names import one_line
-
-if TYPE_CHECKING:
-    from secateur.rules.rules import Rules
+from secateur.rules.rules import Rules
 
 __all__ = ["escape_latex", "rules_to_latex"]
 

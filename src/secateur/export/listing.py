@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,14 +17,10 @@ from secateur.results.line_words import (
     describe_rows,
     title_rows,
 )
+from secateur.rules.rule import Rule
+from secateur.rules.rules import Rules
 from secateur.words.conditions import read_link
 from secateur.words.plain_words import ROUNDED, bracket_asked, rounds_a_number
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from secateur.rules.rule import Rule
-    from secateur.rules.rules import Rules
 
 __all__ = ["UNWRITTEN", "ListedLine", "ListedReason", "Listing", "make_listing"]
 

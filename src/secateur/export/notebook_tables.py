@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from secateur.results.audit import Audit
+from secateur.results.explanation import Explanation
+from secateur.results.overlaps import Overlaps
+from secateur.rules.forest import ForestAudit, ForestRules
 from secateur.words.conditions import count_of, read_count, read_share
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from secateur.results.audit import Audit
-    from secateur.results.explanation import Explanation
-    from secateur.results.overlaps import Overlaps
-    from secateur.rules.forest import ForestAudit, ForestRules
 
 __all__ = [
     *("audit_to_html", "explanation_to_html", "forest_audit_to_html"),

@@ -17,20 +17,16 @@ from __future__ import annotations
 import importlib
 from functools import reduce
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import ParameterError
 from secateur.export.plain_names import FreeNames, check_characters, check_unread
-from secateur.rules.decision_list import make_decision_list
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.rules.decision_list import Column, ColumnTest, DecisionList
-    from secateur.rules.rules import Rules
-    from secateur.tree.tree import Label
+from secateur.rules.decision_list import Column, ColumnTest, DecisionList, make_decision_list
+from secateur.rules.rules import Rules
+from secateur.tree.tree import Label
 
 __all__ = ["rules_to_onnx"]
 

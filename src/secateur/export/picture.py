@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from secateur.errors import ParameterError
 from secateur.rows.whole_files import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["COLOURS", "Picture", "draw_svg", "pick_colour", "wrap_words", "write_svg_text"]
 

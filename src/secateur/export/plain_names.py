@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from secateur.errors import ParameterError
+from secateur.rules.decision_list import Column
+from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from secateur.rules.decision_list import Column
-    from secateur.rules.rules import Rules
 
 __all__ = ["FreeNames", "check_characters", "check_unread", "head_lines", "is_unicode", "one_line", "plain_name"]
 

@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from secateur import __version__
 from secateur.errors import ParameterError
 from secateur.export.plain_names import FreeNames, check_unread
-from secateur.rules.decision_list import double_limit, make_decision_list
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secateur.rules.decision_list import Column, ColumnTest, DecisionList
-    from secateur.rules.rules import Rules
-    from secateur.tree.tree import Label
+from secateur.rules.decision_list import Column, ColumnTest, DecisionList, double_limit, make_decision_list
+from secateur.rules.rules import Rules
+from secateur.tree.tree import Label
 
 __all__ = ["rules_to_pmml"]
 

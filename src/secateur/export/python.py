@@ -8,21 +8,15 @@ from __future__ import annotations
 
 import keyword
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from secateur.errors import ParameterError
 from secateur.export.plain_names import FreeNames, head_lines, one_line, plain_name
-from secateur.rules.decision_list import double_limit, make_decision_list
-from secateur.tree.column_parsers import STEPS
+from secateur.rules.decision_list import Column, ColumnTest, DecisionList, double_limit, make_decision_list
+from secateur.rules.rules import Rules
+from secateur.tree.column_parsers import STEPS, ColumnParser
+from secateur.tree.tree import Label
 from secateur.words.conditions import read_threshold
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from secateur.rules.decision_list import Column, ColumnTest, DecisionList
-    from secateur.rules.rules import Rules
-    from secateur.tree.column_parsers import ColumnParser
-    from secateur.tree.tree import Label
 
 __all__ = ["check_function_name", "rules_to_python"]
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from secateur.export.listing import make_listing
 from secateur.export.picture import PALE, Picture, draw_svg, pick_colour, wrap_words, write_svg_text
+from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secateur.rules.rules import Rules
 
 __all__ = ["draw_rules"]
 

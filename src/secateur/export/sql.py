@@ -13,7 +13,7 @@ Conditions are joined by AND and OR alone, so that SQL's third truth value, whic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
@@ -31,14 +31,9 @@ from secateur.export.sql_nodes import (
     own_name,
 )
 from secateur.export.sql_writing import Writer
-from secateur.rules.decision_list import make_decision_list
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from secateur.rules.decision_list import DecisionList
-    from secateur.rules.rules import Rules
-    from secateur.tree.tree import Label
+from secateur.rules.decision_list import DecisionList, make_decision_list
+from secateur.rules.rules import Rules
+from secateur.tree.tree import Label
 
 __all__ = ["RESULT_NAMES", "rules_to_sql"]
 

@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlglot import exp
@@ -35,12 +35,9 @@ from secateur.export.sql_nodes import (
     own_name,
     when,
 )
-from secateur.rules.decision_list import Column, list_tests, make_column
-
-if TYPE_CHECKING:
-    from secateur.rules.decision_list import ColumnTest
-    from secateur.rules.rules import Rules
-    from secateur.tree.tree import Label
+from secateur.rules.decision_list import Column, ColumnTest, list_tests, make_column
+from secateur.rules.rules import Rules
+from secateur.tree.tree import Label
 
 __all__ = [
     "GROUPED",

@@ -7,7 +7,7 @@ otherwise: this query tells how many rows it concerns, before anyone relies on t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -16,11 +16,7 @@ from secateur.export.sql_columns import MISSING, STRANGE, UNLISTED, TypedTable
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_nodes import Node, column_of, comment, is_null, make_number, named, own_name, when
 from secateur.rules.decision_list import make_decision_list
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secateur.rules.rules import Rules
+from secateur.rules.rules import Rules
 
 __all__ = ["rules_to_sql_check"]
 

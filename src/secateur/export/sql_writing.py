@@ -6,14 +6,11 @@ tree they take five times as long. The text is the one that sqlglot would write.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from sqlglot import Dialect, exp
 
 from secateur.export.sql_nodes import MOST_JOINED, Node, comment, join
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["Writer"]
 

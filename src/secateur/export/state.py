@@ -6,20 +6,17 @@ rules in this form. A step of a pipeline is kept as an object only where it cann
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secateur.methods import Deletions
 from secateur.results.fidelity import Fidelity
 from secateur.rules.making import Choice, Making, StoredContent
 from secateur.rules.rules import Rules
 from secateur.tree.json import tree_from_json, tree_to_json
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from secateur.tree.pipeline_columns import Columns
-    from secateur.tree.tree import Tree
+from secateur.tree.pipeline_columns import Columns
+from secateur.tree.tree import Tree
 
 __all__ = ["rules_from_state", "rules_to_state"]
 

@@ -5,20 +5,16 @@ Quoted numbers are rejected: each column says which types it takes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import FormatError
 from secateur.methods import Deletions, Why
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 __all__ = ["counts_to_list", "deletions_to_columns", "paths_to_columns", "read_counts", "read_deletions", "read_paths"]
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import FormatError
 from secateur.methods.settings import check_share
 from secateur.results.fidelity import Fidelity
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from secateur.rules.rules import Rules
+from secateur.rules.rules import Rules
 
 __all__ = ["read_fidelity"]
 

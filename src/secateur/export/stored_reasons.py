@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import FormatError
 from secateur.methods import METHODS
-from secateur.methods.contract import Why
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from numpy.typing import NDArray
-
-    from secateur.methods.contract import Deletions
-    from secateur.tree.paths import Paths
+from secateur.methods.contract import Deletions, Why
+from secateur.tree.paths import Paths
 
 __all__ = ["OF_A_BUDGET", "check_reasons", "check_spending"]
 

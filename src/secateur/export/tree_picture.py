@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import ParameterError
 from secateur.export.picture import INK, PALE, Picture, draw_svg, pick_colour, wrap_words, write_svg_text
+from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_link, read_share
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.rules.rules import Rules
 
 __all__ = ["draw_tree"]
 

@@ -13,11 +13,8 @@ import warnings
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from types import FunctionType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from types import FunctionType, ModuleType
+from typing import Any
 
 __all__ = ["compile_module", "is_soon_done"]
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.kernels import containment, order_walks, walks
 from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.containment import Room
 from secateur.kernels.threads import map_in_threads, n_threads
 from secateur.kernels.walks import Box, Walkable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from types import ModuleType
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 __all__ = [
     "as_lists",

@@ -8,21 +8,18 @@ class-wise deviation, accuracy lost, and what the rules' probabilities lose in B
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import secateur
+from secateur.datasets import Dataset
 from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.pages import Page
 from secateur.lab.protocol import DATASETS, GRID, TOLERANCES, Arm, Study, split_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from secateur.datasets import Dataset
 
 __all__ = [
     *("FrontPoint", "beyond_page", "draw_fronts", "find_fronts", "make_study", "measure_split"),

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import secateur
+from secateur.datasets import Dataset
 from secateur.lab.local_search import LocalSearchTreeClassifier
 from secateur.lab.protocol import GRID, Arm, Study, split_rows
 from secateur.methods.budgeted import CONFLICTS
 from secateur.tuning import BUDGETS as LIST_BUDGETS
-
-if TYPE_CHECKING:
-    from secateur.datasets import Dataset
 
 __all__ = ["BUDGET_CONFLICT", "BY_FOLDS", "COMPACT_DISAGREEMENT", "FEWER_RESTARTS", "TOLERANCE_CONFLICT", "pick_knobs"]
 

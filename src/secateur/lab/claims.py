@@ -6,16 +6,13 @@ paper speaks of IAI trees, ours are the stand-in's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from secateur.lab.evidence import ARM_NAMES, Evidence, Measured
 from secateur.lab.exhibits import sibling_rises, sibling_rule
 from secateur.lab.protocol import DATASETS, METHODS
 from secateur.lab.runtime import PAPER_RATIOS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["CLAIMS", "Claim", "Finding", "read_verdict"]
 

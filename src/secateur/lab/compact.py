@@ -10,29 +10,25 @@ Every number is counted anew from the rows that rules cover, so that nothing is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.datasets import Dataset
 from secateur.lab.beyond import BY_FOLDS, GUARD, PAPER_TOLERANCES
 from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.pages import Page
 from secateur.lab.protocol import TOLERANCES, Arm, Study, split_rows
 from secateur.methods import Why
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from secateur.datasets import Dataset
 
 __all__ = [
     *("BUDGETS", "COMPACT", "FACTS", "LEAF_BY_LEAF", "PRUNED", "PRUNED_LEAVES", "TE2RULES", "LengthPoint"),

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 from secateur.lab import beyond, compact, ensembles, exhibits
 from secateur.lab.claims import CLAIMS, read_verdict
@@ -23,9 +23,6 @@ from secateur.lab.protocol import ARMS, DATASETS, METHODS
 from secateur.lab.runtime import PAPER_RATIOS, PAPER_SECONDS, Timing, draw_runtime
 from secateur.lab.stored_results import load_study, load_timings
 from secateur.rows.whole_files import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["FIGURES", "PAGES", "fill_page", "make_blocks", "make_index_blocks", "write_documents"]
 

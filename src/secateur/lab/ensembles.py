@@ -9,17 +9,15 @@ import csv
 import io
 import json
 import sys
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secateur.lab.protocol import DATASETS
 from secateur.lab.stored_results import STORED
 from secateur.rows.whole_files import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = [
     "KINDS",

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secateur.rules.rule import Rule
 from secateur.simplification import simplify
 from secateur.tree.builder import TreeBuilder
 from secateur.tree.paths import trace_paths
+from secateur.tree.tree import Tree
 from secateur.words.conditions import read_link
-
-if TYPE_CHECKING:
-    from secateur.rules.rule import Rule
-    from secateur.tree.tree import Tree
 
 __all__ = [
     *("assimilated_rule", "assimilation_tree", "draw_tree", "entropy_rows", "find_entropy"),

@@ -18,10 +18,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import check_random_state
@@ -36,9 +37,6 @@ from secateur.rows.leaves import apply_tree, count_classes
 from secateur.rows.rows import Rows
 from secateur.tree.contract import check_tree
 from secateur.tree.tree import Tree, make_tree
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["LocalSearchTreeClassifier"]
 

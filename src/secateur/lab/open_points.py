@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from secateur.lab.evidence import ARM_NAMES, Evidence
 from secateur.lab.protocol import N_SPLITS, TOLERANCES
 from secateur.lab.readings import LEAF_TIES, SINGLE_CONDITIONS
 from secateur.lab.summary import expected_by_dataset
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["OPEN_POINTS", "OpenPoint"]
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -18,18 +19,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.datasets import Dataset
 from secateur.errors import FormatError, InputError, SecateurError
 from secateur.lab.adapters.iai import read_iai
 from secateur.lab.local_search import LocalSearchTreeClassifier
 from secateur.rows.regular_files import read_whole
 from secateur.tree.json import FORMAT, tree_from_dict
 from secateur.tree.shares import none_if_nan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from secateur.datasets import Dataset
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = [
     *("ARMS", "DATASETS", "GRID", "METHODS", "METRICS", "N_SPLITS", "PAPER", "TOLERANCES"),

@@ -11,18 +11,16 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from secateur.datasets.dataset import Dataset, encode
 from secateur.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["PUBLISHED", "Published", "find_file", "load_published", "read_published"]
 

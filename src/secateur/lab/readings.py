@@ -9,25 +9,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import secateur
+from secateur.datasets import Dataset
 from secateur.lab.pages import FAR, Page
 from secateur.lab.protocol import DATASETS, METRICS, TOLERANCES, Arm, Study, split_rows
 from secateur.lab.summary import HEADLINES, compare, describe_rows
 from secateur.methods.fisher import fisher_greater
 from secateur.methods.quinlan import CERTAINTY_TOLERANCE, P_TOLERANCE
 from secateur.tree.shares import none_if_nan
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.datasets import Dataset
 
 __all__ = [
     *("LEAF_TIES", "READINGS", "SINGLE_CONDITIONS", "Fit", "count_undefined", "fit_readings", "measure_readings"),

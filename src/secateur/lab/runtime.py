@@ -9,23 +9,20 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sklearn
+from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.protocol import METHODS
 from secateur.methods import find_method
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 __all__ = ["PAPER_RATIOS", "PAPER_SECONDS", "Timing", "describe_machine", "draw_runtime", "ratios", "run_runtime"]
 

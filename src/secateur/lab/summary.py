@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secateur.lab.protocol import DATASETS, METHODS, METRICS, N_SPLITS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 __all__ = [
     *("HEADLINES", "NO_SPREAD", "PAPER_COLUMNS", "Cell", "aggregate", "compare", "describe_rows"),

@@ -8,25 +8,21 @@ condition was deleted, and why it went or stayed. The numbers behind a reason ar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.row_evidence import RowEvidence
+from secateur.counting.training_evidence import TrainingEvidence
 from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.run_walks import run_deletion
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from secateur.counting.training_evidence import TrainingEvidence
-    from secateur.rows.row_source import GivenRows
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.rows.row_source import GivenRows
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 __all__ = [
     "DEFAULT_TOLERANCE",

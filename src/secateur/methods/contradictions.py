@@ -5,19 +5,15 @@ Labels are noisy, so this says nothing about the tree. It tells a person that th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from secateur.counting.row_evidence import RowEvidence
 from secateur.facts.ordering import find_ranks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.counting.row_evidence import RowEvidence
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["MOST_ROWS", "Contradiction", "describe_contradiction", "find_contradiction"]
 

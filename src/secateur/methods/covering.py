@@ -12,17 +12,13 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.kernels.run_walks import run_contained
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 __all__ = ["Containment", "choose_rules", "find_containment"]
 

@@ -12,12 +12,14 @@ walk for all rules decides those; then each sweep takes, for each place on a pat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.counting.violations import find_reliability
+from secateur.counting.violations import ViolationCounts, find_reliability
 from secateur.kernels.run_walks import run_met, run_witnesses
 from secateur.methods.contract import (
     DEFAULT_TOLERANCE,
@@ -32,13 +34,6 @@ from secateur.methods.contract import (
 )
 from secateur.methods.settings import amount, flag, share
 from secateur.tree.paths import DEFAULT_RF_TOL
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from secateur.counting.violations import ViolationCounts
 
 __all__ = ["METHOD"]
 

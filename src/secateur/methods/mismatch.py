@@ -8,19 +8,14 @@ the rows, then a few mask intersections a candidate.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.methods.contract import DEFAULT_TOLERANCE, TOLERANCES, Asks, Deletions, Knob, Method, Problem, Why
 from secateur.methods.selection import keep_by_orientation, select_by_reliability
 from secateur.methods.settings import amount, share
-from secateur.tree.paths import DEFAULT_RF_TOL
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.tree.paths import Paths
+from secateur.tree.paths import DEFAULT_RF_TOL, Paths
 
 __all__ = ["METHOD"]
 

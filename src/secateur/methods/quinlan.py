@@ -9,22 +9,18 @@ the highest certainty factor goes (then highest p, then nearest the root), and s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.row_evidence import RowEvidence
+from secateur.counting.training_evidence import TrainingEvidence
 from secateur.kernels.quinlan import CERTAINTY_KEPT, NOT_SIGNIFICANT
 from secateur.methods.contract import Asks, Deletions, Method, Problem, Why
 from secateur.methods.fisher import fisher_greater
 from secateur.methods.quinlan_by_rule import Limits, is_suited, shorten_by_rule
 from secateur.methods.settings import share
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.counting.training_evidence import TrainingEvidence
-    from secateur.tree.paths import Paths
+from secateur.tree.paths import Paths
 
 __all__ = ["METHOD"]
 

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from secateur.counting.bit_masks import pack_bits
+from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.violations import PLAIN_PAIRS
 from secateur.kernels import quinlan as kernels
 from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.quinlan import BLOCK_WORDS, TILE_WORDS, Outcome, Rounds, Rows, Rules
 from secateur.kernels.threads import map_in_threads, n_threads
-from secateur.rows.coded_columns import code_columns
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.counting.row_evidence import RowEvidence
-    from secateur.rows.coded_columns import CodedColumns
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.rows.coded_columns import CodedColumns, code_columns
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 __all__ = ["Limits", "is_suited", "shorten_by_rule"]
 

@@ -18,22 +18,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.rows_by_leaf import index_rows
 from secateur.errors import InputError
-from secateur.rows.coded_columns import code_columns
+from secateur.rows.coded_columns import CodedColumns, code_columns
 from secateur.rows.leaves import apply_tree
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.rows.coded_columns import CodedColumns
-    from secateur.rows.rows import LabelledRows, Rows
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.rows.rows import LabelledRows, Rows
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 __all__ = ["MixedRows", "mix_rows"]
 

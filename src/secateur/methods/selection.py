@@ -8,22 +8,16 @@ many candidates for that, a pass serves a rule until two of its candidates are g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.counting.violations import find_reliability
+from secateur.counting.training_evidence import TrainingEvidence
+from secateur.counting.violations import ViolationCounts, find_reliability
 from secateur.methods.contract import (
     Deletions,
     Why,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.counting.training_evidence import TrainingEvidence
-    from secateur.counting.violations import ViolationCounts
-    from secateur.tree.paths import Paths
+from secateur.tree.paths import Paths
 
 __all__ = ["keep_by_orientation", "select_by_reliability"]
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from secateur.report.plain_values import known_numbers
 from secateur.rows.leaves import sum_up
+from secateur.rules.rules import Rules
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.words.conditions import read_conditions, read_link
-
-if TYPE_CHECKING:
-    from secateur.rules.rules import Rules
 
 __all__ = ["describe_tree"]
 

@@ -10,17 +10,15 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secateur.results.cautions import FEW_ROWS
 from secateur.words.conditions import read_count, read_share
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 __all__ = ["render_page"]
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.results.intervals import find_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from secateur.rules.rule import Rule
-    from secateur.rules.rules import Rules
+from secateur.rules.rule import Rule
+from secateur.rules.rules import Rules
 
 __all__ = ["Texts", "find_limits", "known_numbers", "pair_limits"]
 

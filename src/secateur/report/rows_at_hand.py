@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from secateur.results.audit import Audit
 from secateur.rows.checking import check_labels
 from secateur.rows.leaves import apply_tree, count_classes
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.rows import Rows
+from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
-
-if TYPE_CHECKING:
-    from secateur.results.audit import Audit
-    from secateur.rules.rules import Rules
 
 __all__ = ["RowsAtHand", "find_rows"]
 

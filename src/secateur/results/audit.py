@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.cell_counts import CellCounts
 from secateur.counting.coverage import find_overlap, find_winners_and_overlap
@@ -24,16 +25,12 @@ from secateur.results.intervals import check_squares, count_effective, find_inte
 from secateur.results.per_line import LineAudits, check_since
 from secateur.results.scores import find_distances, score_shares
 from secateur.rows.checking import NO_WEIGHT
+from secateur.rows.row_source import RowSource
+from secateur.rows.rows import LabelledRows, Rows
 from secateur.rules.deciding import without_facts
+from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan
 from secateur.words.conditions import count_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.rows.row_source import RowSource
-    from secateur.rows.rows import LabelledRows, Rows
-    from secateur.rules.rules import Rules
 
 __all__ = ["Audit", "AuditCounter", "AuditCounts", "audit_rows", "cross", "find_cells", "finish_audit"]
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
+from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_share
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from secateur.rules.rules import Rules
 
 __all__ = ["FEW_ROWS", "Caution", "find_cautions"]
 

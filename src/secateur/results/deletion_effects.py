@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.rules.array_sequence import ArrayTable
+from secateur.tree.paths import Paths
 from secateur.tree.shares import none_if_nan
+from secateur.tree.tree import Tree
 from secateur.words.conditions import read_count, read_link, read_share
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
 
 __all__ = ["PairEffect", "PairEffects", "SetEffect", "name_effect", "name_set_effect", "read_points"]
 

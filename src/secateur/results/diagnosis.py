@@ -6,33 +6,28 @@ Beside them stand the certificates for deleting it alone, and on demand the effe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.counted_evidence import Evidence
 from secateur.counting.deletion_effects import count_without_one, count_without_sets, count_without_two, list_pairs
 from secateur.counting.row_evidence import RowEvidence
+from secateur.counting.training_evidence import TrainingEvidence
 from secateur.counting.violations import find_reliability
 from secateur.errors import InputError, ParameterError, shorten
 from secateur.kernels.run_walks import run_witnesses
+from secateur.methods.contract import Problem
 from secateur.methods.monotonicity import decide_monotonicity
 from secateur.results.deletion_effects import PairEffects, SetEffect, name_effect, name_set_effect
 from secateur.rules.array_sequence import ArrayTable, Framed
 from secateur.tree.shares import none_if_nan
+from secateur.tree.tree import Label
 from secateur.words.conditions import read_link
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from numpy.typing import NDArray
-
-    from secateur.counting.training_evidence import TrainingEvidence
-    from secateur.methods.contract import Problem
-    from secateur.tree.tree import Label
 
 __all__ = ["Diagnosis", "DiagnosisRow", "ForestDiagnosis"]
 

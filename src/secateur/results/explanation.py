@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import did_you_mean, shorten
 from secateur.facts.checking import find_broken_facts
@@ -21,18 +25,18 @@ from secateur.results.row_reading import (
     read_row,
 )
 from secateur.rules.rule import Rule
-from secateur.words.conditions import count_of, read_conditions, read_count, read_link, read_share, read_value
+from secateur.rules.rules import Rules
+from secateur.tree.tree import Label, Tree
+from secateur.words.conditions import (
+    Condition,
+    count_of,
+    read_conditions,
+    read_count,
+    read_link,
+    read_share,
+    read_value,
+)
 from secateur.words.plain_words import join_asked, read_asked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from secateur.rules.rules import Rules
-    from secateur.tree.tree import Label, Tree
-    from secateur.words.conditions import Condition
 
 __all__ = ["Explanation", "explain_row"]
 

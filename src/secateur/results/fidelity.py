@@ -7,21 +7,17 @@ same is a number that was measured, with an interval, and never a promise.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.results.intervals import LEVEL, find_interval
+from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_conditions, read_count, read_share
 from secateur.words.plain_words import join_asked
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.rules.rules import Rules
 
 __all__ = ["Agreement", "Fidelity", "WeakestRegion", "describe_fidelity", "read_agreement", "round_outwards"]
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.results.fidelity import read_agreement
+from secateur.rules.rule import Rule
+from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_share
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.rules.rule import Rule
-    from secateur.rules.rules import Rules
 
 __all__ = [
     *("COUNTED_TWICE", "counts_rows_twice", "describe_assimilation", "describe_rarer", "describe_rarer_line"),

@@ -5,23 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.overlap_pairs import PairCounts, count_overlaps
 from secateur.errors import InputError
 from secateur.rows.checking import NO_WEIGHT
+from secateur.rows.row_source import RowSource
+from secateur.rows.rows import Rows
 from secateur.rules.array_sequence import ArrayTable
 from secateur.rules.deciding import without_facts
+from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_share
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.rows.row_source import RowSource
-    from secateur.rows.rows import Rows
-    from secateur.rules.rules import Rules
 
 __all__ = ["Overlap", "Overlaps", "find_overlaps"]
 

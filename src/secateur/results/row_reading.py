@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.frames import frame_columns
@@ -18,17 +20,11 @@ from secateur.rows.rows import Rows
 from secateur.rows.table_columns import find_texts, tested_features
 from secateur.rules.deciding import Deciding
 from secateur.rules.decision_list import make_decision_list
+from secateur.rules.rules import Rules
 from secateur.tree.pipeline_columns import find_cuts
 from secateur.tree.regions import Region, pick_value
+from secateur.tree.tree import Label, Tree
 from secateur.words.dates import read_moment
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.rules.rules import Rules
-    from secateur.tree.tree import Label, Tree
 
 __all__ = [
     "as_value",

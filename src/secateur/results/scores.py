@@ -7,12 +7,10 @@ know: the scores are those of ``sklearn.metrics`` on single rows, for tables of 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 __all__ = ["Scores", "find_distances", "score_shares"]
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from secateur.errors import ParameterError, did_you_mean
+from secateur.rows.rows import Rows
 from secateur.tree.facts import NO_FACTS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.rows.rows import Rows
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["Deciding", "check_of", "without_facts"]
 

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError, ParameterError
 from secateur.kernels.threads import map_in_threads
 from secateur.methods import METHODS
 from secateur.rows.checking import NO_WEIGHT, check_rows
 from secateur.rows.leaves import apply_tree
-from secateur.rows.row_source import GivenRows, ModelTerms
+from secateur.rows.row_source import GivenRows, ModelTerms, Progress
+from secateur.rows.rows import LabelledRows, Rows
 from secateur.rows.table_columns import asked_features
 from secateur.rules.deciding import Deciding, check_of, without_facts
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.rules.rules import Rules
+from secateur.tree.tree import Tree
 from secateur.verify import Verification
 from secateur.words.conditions import count_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from secateur.rows.row_source import Progress
-    from secateur.rows.rows import LabelledRows, Rows
-    from secateur.tree.tree import Tree
 
 __all__ = ["ForestAudit", "ForestRules", "run_each"]
 

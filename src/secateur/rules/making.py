@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from secateur.methods import Deletions
 from secateur.methods.contract import DEFAULT_TOLERANCE
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from secateur.methods import Deletions
 
 __all__ = ["Choice", "Making", "StoredContent"]
 

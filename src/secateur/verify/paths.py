@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["Paths", "largest_not_above", "left_codes_of", "walk_paths"]
 

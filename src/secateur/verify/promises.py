@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import shorten
 from secateur.verify.boxes import find_foreign_leaves
@@ -16,9 +17,6 @@ from secateur.verify.monotone import Monotone, check_signs
 from secateur.verify.placed_rows import PlacedRows
 from secateur.verify.possible import Possible
 from secateur.verify.verification import NOT_RECHECKED, NOT_RECOUNTED, SHOWN_FAILURES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["EACH_LEAF", "EXACT", "check_promises", "check_structure"]
 

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from secateur.tree.decimals import last_with_decimals
+from secateur.tree.facts import Group
+from secateur.tree.paths import Paths
 from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
 from secateur.tree.regions import Region, read_links
 from secateur.tree.shown_text import show_text
+from secateur.tree.tree import Label, Tree
 from secateur.words.dates import read_moment, read_moments
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from secateur.tree.facts import Group
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Label, Tree
 
 __all__ = [
     "EXACT",

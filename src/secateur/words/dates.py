@@ -9,14 +9,10 @@ from __future__ import annotations
 import math
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.tree.column_parsers import DAY, MOST_DAYS, STEPS
-
-if TYPE_CHECKING:
-    from secateur.tree.column_parsers import ColumnParser
+from secateur.tree.column_parsers import DAY, MOST_DAYS, STEPS, ColumnParser
 
 __all__ = ["first_beyond", "read_moment", "read_moments", "write_moment"]
 

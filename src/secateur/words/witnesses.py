@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.run_walks import run_witnesses
+from secateur.methods import Deletions
+from secateur.tree.paths import Paths
 from secateur.tree.regions import (
     Region,
     domain_of,
@@ -17,11 +19,7 @@ from secateur.tree.regions import (
     read_links,
     regions_of_links,
 )
-
-if TYPE_CHECKING:
-    from secateur.methods import Deletions
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Label, Tree
+from secateur.tree.tree import Label, Tree
 
 __all__ = ["Point", "Witnesses"]
 

@@ -14,19 +14,16 @@ are kept, no counts. NaN is refused by the binarizer, and cast to an arbitrary n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters.model_checks import check_class, check_fitted, check_no_missing, fitted_names
 from secateur.errors import UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.tree.tree import Tree, make_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 __all__ = ["read_model"]
 

@@ -9,18 +9,15 @@ preorder. The library refuses NaN.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters.model_checks import check_class, check_fitted, check_no_missing, fitted_names
 from secateur.adapters.nodes import Node, grow_nodes, make_from_nodes
 from secateur.errors import UnsupportedModelError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 __all__ = ["read_model"]
 

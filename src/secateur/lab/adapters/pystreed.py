@@ -14,8 +14,9 @@ library's own preorder. The library refuses NaN.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,9 +25,6 @@ from secateur.adapters.nodes import Node, grow_nodes, make_from_nodes
 from secateur.errors import UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.tree.tree import Label, Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 __all__ = ["read_model"]
 
