@@ -43,25 +43,7 @@ def choose_lines(
     otherwise: Any = "auto",
     rows: GivenRows | None = None,
 ) -> Rules:
-    """Choose few rules of those of all leaves, under a budget with further deletions.
-
-    Parameters
-    ----------
-    rules : Rules
-        One for each leaf.
-    budget : float, default=0.0
-        Fraction of training rows whose answer may differ from the tree's.
-    tolerance : float, default=0.05
-        How far below its leaf's a rule's training reliability may fall by a deletion that the budget pays for.
-    otherwise : label, default="auto"
-        The class that is not written; by default the one that leaves the fewest conditions.
-    rows : GivenRows, default=None
-        Rows to count what each line decides; by default the training rows.
-
-    Returns
-    -------
-    Rules
-    """
+    """Choose few rules of those of all leaves, under a budget with further deletions."""
     budget, tolerance = check_share("budget", budget), check_share("tolerance", tolerance)
     defaults = _find_defaults(rules, otherwise)
     rows = rules.training if rows is None else rows

@@ -194,7 +194,7 @@ DAMAGE_OF_LISTS = [
     (lambda c: c.update(budget=0.01), "went beyond its budget of 1 %"),
     (lambda c: c["lines"].insert(0, c["lines"][0]), "the rule of a leaf twice"),
     (lambda c: c["before_budget"].pop("kinds"), "has no field 'kinds'"),
-    (lambda c: c.update(before_budget=None), "wrong type or length"),
+    (lambda c: c.update(before_budget=None), "states a budget, but not the rules before it was spent"),
     (lambda c: c["before_budget"]["deleted"].__setitem__(0, 1), "stays, or that a kept one"),
 ]
 

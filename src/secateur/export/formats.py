@@ -31,30 +31,15 @@ __all__ = ["FORMATS", "FRAME", "Format", "find_format", "write_format", "write_r
 
 @dataclass(frozen=True)
 class Format:
-    """One way to write rules.
-
-    Attributes
-    ----------
-    name : str
-    suffix : str
-        How the name of such a file ends.
-    words : str
-        What it is, in a few words.
-    writer : str
-        Module and function, as ``"export.sql:rules_to_sql"``; the function takes the rules and the options.
-    options : mapping of str to callable
-        The options that a person may choose, each with a function that raises an error for a bad value, or None where
-        the writer alone can tell.
-    fixed : mapping of str to object
-        Arguments of the writer that make it this format.
-    """
+    """One way to write rules."""
 
     name: str
-    suffix: str
-    words: str
-    writer: str
+    suffix: str  # how the name of such a file ends
+    words: str  # what it is
+    writer: str  # module and function, which takes the rules and the options
+    # Options that a person may choose, each with a function that raises for a bad value, if the writer does not.
     options: Mapping[str, Callable[[Any], object] | None] = field(default_factory=dict)
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments of the writer that make it this format
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse options that the format does not have, and values that they cannot take."""
@@ -89,20 +74,7 @@ def find_format(name: str) -> Format:
 
 
 def write_format(rules: Rules, name: str, options: Mapping[str, Any] | None = None) -> str | bytes:
-    """Write rules in a format of files; options of other formats are left aside.
-
-    Parameters
-    ----------
-    rules : Rules
-    name : str
-        A name of :data:`FORMATS`.
-    options : mapping of str to object, default=None
-        ``dialect``, ``table`` and ``names`` of SQL, ``name`` of a Python function, ``reasons`` of text and Markdown.
-
-    Returns
-    -------
-    str or bytes
-    """
+    """Write rules in a format of files; options of other formats are left aside."""
     chosen = find_format(name)
     own = {option: value for option, value in (options or {}).items() if option in chosen.options}
     written: str | bytes = chosen.write(rules, own)
@@ -111,18 +83,6 @@ def write_format(rules: Rules, name: str, options: Mapping[str, Any] | None = No
 
 def write_rules(rules: Rules, name: str, /, **options: Any) -> Any:
     """Write rules in a format of files, or as a ``"frame"``; an option that the format does not have is refused.
-
-    Parameters
-    ----------
-    rules : Rules
-    name : str
-        A name of :data:`FORMATS`, or ``"frame"``.
-    **options : object
-        As in :func:`write_format`; ``library`` of a frame.
-
-    Returns
-    -------
-    str, bytes or data frame
 
     Examples
     --------

@@ -143,18 +143,6 @@ def _read_all(values, *how):
 def rules_to_python(rules: Rules, *, vectorized: bool = False, name: str = "predict") -> str:
     """Write the rules as the source of a Python function.
 
-    Parameters
-    ----------
-    rules : Rules
-    vectorized : bool, default=False
-        Take columns (numpy) rather than one row (no import).
-    name : str, default="predict"
-        Name of the function.
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> import secateur

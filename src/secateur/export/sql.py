@@ -51,20 +51,6 @@ def rules_to_sql(
     The result has three columns before those of the table: the class, the reliability of the rule that decides, and its
     number, counted from 1. A row that the tree refuses has NULL in all three. NULL, and NaN where there is such a
     number, is a missing value.
-
-    Parameters
-    ----------
-    rules : Rules
-    dialect : str, default="duckdb"
-        duckdb, postgres, spark, sqlite, tsql (SQL Server), bigquery or snowflake.
-    table : str or sequence of str, default="rows"
-        Name of the table; dots separate catalog, schema and table. A sequence holds these parts as they are.
-    names : sequence of three str, default=("rule", "prediction", "reliability")
-        Names of the added columns; underscores are added where a column of the tree has that name.
-
-    Returns
-    -------
-    str
     """
     chosen = find_dialect(dialect)
     listed = make_decision_list(rules)

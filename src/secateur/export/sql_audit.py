@@ -178,14 +178,6 @@ def coverage_to_sql(rules: Rules, asked: Sequence[int], y: str, dialect: str, ta
 
     Rows that :func:`audit_to_sql` refuses must not be in the table.
 
-    Parameters
-    ----------
-    rules : Rules
-    asked : sequence of int
-        Places of their leaves, a few hundred at most: each has a column of its own.
-    y, dialect, table, **options
-        As in :func:`audit_to_sql`.
-
     Returns
     -------
     str
@@ -216,14 +208,6 @@ def cover_sets_to_sql(rules: Rules, asked: Sequence[int], y: str, dialect: str, 
     """Write a SELECT that counts the rows of a table by class and by which of some rules they satisfy.
 
     Rows that :func:`audit_to_sql` refuses must not be in the table.
-
-    Parameters
-    ----------
-    rules : Rules
-    asked : sequence of int
-        Places of their leaves.
-    y, dialect, table, **options
-        As in :func:`audit_to_sql`.
 
     Returns
     -------

@@ -31,17 +31,6 @@ OTHER = "decided as any other: not a category of the training table"
 def rules_to_sql_check(rules: Rules, dialect: str = "duckdb", table: str | Sequence[str] = "rows") -> str:
     """Write a query that counts the rows of each column that the rules cannot decide, or do not know.
 
-    Parameters
-    ----------
-    rules : Rules
-    dialect : str, default="duckdb"
-        As in :func:`secateur.export.sql.rules_to_sql`.
-    table : str or sequence of str, default="rows"
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> import duckdb, pandas as pd

@@ -58,18 +58,7 @@ MISSING, STRANGE, UNLISTED = "missing", "strange", "unlisted"
 
 
 class TypedTable:
-    """A table whose columns are typed before anything is asked of them.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        Those that conditions name by their place.
-    dialect : SqlDialect
-    table : str or sequence of str
-        Name of the table; dots separate catalog, schema and table. A sequence holds these parts as they are.
-    taken : FreeNames
-        Names that are in use; those of the steps are added.
-    """
+    """A table whose columns are typed before anything is asked of them."""
 
     def __init__(
         self, columns: Sequence[Column], dialect: SqlDialect, table: str | Sequence[str], taken: FreeNames

@@ -68,7 +68,6 @@ class Why(IntEnum):
     SIGNIFICANT = 108  # before, after: certainty factor; number: Fisher's p
     NO_ROWS = 109
     OVER_BUDGET = 110  # before, after: share of rows in conflict; number: share of training rows then in conflict
-    FAR_OVER_BUDGET = 111  # the same, but after and number were not counted to the end: they are lower bounds
     TOO_MANY_OTHERWISE = 112  # before, after: share of rows decided otherwise; number: of training rows, then
     TOO_UNRELIABLE = 113  # before, after: reliability of the leaf, and of the rule without the condition
     CONTRADICTED = 114  # the same; node: the leaf of another class whose rule would have the same conditions

@@ -21,14 +21,6 @@ def fisher_greater(k: ArrayLike, n: ArrayLike, other_k: ArrayLike, other_n: Arra
     functions, the others from their ratios; the shorter tail is summed. Weighted counts need not be whole: the gamma
     functions extend the terms.
 
-    Parameters
-    ----------
-    k, n, other_k, other_n : array-like of float, shape (n_tables,)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_tables,)
-
     Examples
     --------
     >>> fisher_greater([3], [3], [0], [3]).round(6).tolist()

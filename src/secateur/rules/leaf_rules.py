@@ -34,16 +34,7 @@ __all__ = ["LeafRules", "find_shares", "spread_shares"]
 
 @dataclass(frozen=True, eq=False)
 class LeafRules:
-    """The rules of all leaves, in source order, with what was deleted from each.
-
-    Parameters
-    ----------
-    tree : Tree
-    making : Making
-    deletions : Deletions
-    leaf_counts, covered_counts : ndarray of float64, shape (n_leaves, n_classes)
-        As in :class:`Rules`, which adds the lines that are written.
-    """
+    """The rules of all leaves, in source order, with what was deleted from each."""
 
     tree: Tree
     making: Making

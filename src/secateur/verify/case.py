@@ -32,18 +32,7 @@ BOX_SIDES = 1 << 24
 
 
 class Case:
-    """Rules to check.
-
-    Parameters
-    ----------
-    tree : Tree
-    record : mapping
-        As :func:`verify_rules` takes it.
-    read_rows : callable or None
-        Gives the training rows in parts, as often as it is called.
-    domain : tuple of (matrix, class_ids), or None
-        The listed cases of ``mismatch-certified``.
-    """
+    """Rules to check."""
 
     def __init__(
         self, tree: Tree, record: Mapping[str, Any], read_rows: RowReader | None, domain: Domain | None

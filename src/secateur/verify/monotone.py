@@ -46,17 +46,7 @@ def check_signs(tree: Tree, signs: Any) -> str | None:
 
 
 class Monotone:
-    """A tree of two classes, signs, and the rows that are possible.
-
-    Parameters
-    ----------
-    tree : Tree
-    paths : Paths
-    signs : sequence of int
-    possible : Possible
-    make_boxes : callable
-        Makes boxes of the marked links of some rules, a bounded number at a time.
-    """
+    """A tree of two classes, signs, and the rows that are possible."""
 
     def __init__(
         self,

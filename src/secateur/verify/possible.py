@@ -30,14 +30,7 @@ __all__ = ["Possible"]
 
 
 class Possible:
-    """The facts of a tree that count.
-
-    Parameters
-    ----------
-    tree : Tree
-    facts : Facts
-        With none of them, every row that the tree takes is possible.
-    """
+    """The facts of a tree that count."""
 
     def __init__(self, tree: Tree, facts: Facts) -> None:
         self.tree, self.orders = tree, facts.orders

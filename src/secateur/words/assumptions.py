@@ -33,12 +33,6 @@ class FactsUsed:
 
     Facts are left out one by one as long as the rest suffice; each of those that remain is needed, given the others.
     Rules that need the same facts are tried together.
-
-    Parameters
-    ----------
-    tree : Tree
-    paths : Paths
-    deletions : Deletions
     """
 
     def __init__(self, tree: Tree, paths: Paths, deletions: Deletions) -> None:

@@ -82,10 +82,6 @@ WORDS: dict[int, str] = {
         "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
         "in conflict: beyond the {conflict_share} that may be"
     ),
-    Why.FAR_OVER_BUDGET: (
-        "without it at least {share_after} of training and shuffled rows together, and at least {share} of the "
-        "training rows, would be in conflict: beyond the {conflict_share} that may be"
-    ),
     Why.TOO_MANY_OTHERWISE: (
         "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
         "answered differently from the tree: beyond the budget of {budget_share}"

@@ -34,16 +34,7 @@ REMEMBERED_LEAVES = 4096
 
 
 class Witnesses:
-    """The witnesses of a rule set, found on demand.
-
-    Parameters
-    ----------
-    tree : Tree
-    paths : Paths
-    deletions : Deletions
-    left_out : {"link", "feature"} or None
-        What to leave out of a rule to find its witness; None if rules may meet leaves of other classes anyway.
-    """
+    """The witnesses of a rule set, found on demand."""
 
     def __init__(self, tree: Tree, paths: Paths, deletions: Deletions, left_out: str | None) -> None:
         self._tree, self._paths, self._deletions, self._left_out = tree, paths, deletions, left_out
