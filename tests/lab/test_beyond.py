@@ -207,6 +207,6 @@ def test_the_command_writes_tables_and_figures(data_dir: str, tmp_path: Path) ->
     assert text.count("### What folds pick") == 2
     assert "| sibling (paper) |" in text
     assert text.count("### Conditions left") == 2
-    assert text.count("| compact rules |") == 2 * (len(compact.BUDGETS) + 1)
+    assert text.count("| the list |") == 2 * (len(compact.BUDGETS) + 1)
     assert text.count("| the tree pruned, leaf by leaf |") == len(compact.BUDGETS)  # of CART trees alone
     assert (tmp_path / "compact.svg").stat().st_size > 1000

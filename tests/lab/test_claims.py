@@ -130,7 +130,7 @@ def test_quinlan_in_plain_steps_with_ties_to_the_root_is_our_method() -> None:
     rules, X, y = rules_by_quinlan()
     plain = shorten_by_quinlan(rules, X, y, ties="root")
     assert plain.deletions.deleted.tolist() == rules.deletions.deleted.tolist()
-    assert np.array_equal(plain.class_counts, rules.covered_counts)
+    assert np.array_equal(plain.covered_counts, rules.covered_counts)
 
 
 @pytest.mark.parametrize(("ties", "kept"), [("root", (4,)), ("leaf", (2,))])

@@ -95,10 +95,15 @@ def write_rules(rules: Rules, name: str, /, **options: Any) -> Any:
     return (FRAME if name == FRAME.name else find_format(name)).write(rules, options)
 
 
+def _check_width(width: Any) -> None:
+    if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
+        raise ParameterError(f"Expected width as a whole number from 1 on, or None, found {width!r}.")
+
+
 SQL = {"dialect": find_dialect, "table": split_table, "names": check_result_names}
 PYTHON = {"name": check_function_name}
 REASONS = {"reasons": partial(check_flag, "reasons")}
-TEXT = {**REASONS, "width": None}
+TEXT: dict[str, Callable[[Any], object] | None] = {**REASONS, "width": _check_width}
 
 FORMATS = {
     written.name: written

@@ -31,9 +31,10 @@ def rules_to_html(rules: Rules) -> str:
     """
     listing = make_listing(rules, reasons=not rules.is_list, most=SHOWN_RULES)
     rows = [(_write_asked(line), escape(line.class_name), escape(line.rows)) for line in listing.lines]
+    numbers = [line.number for line in listing.lines]
     first = "".join(f"<p>{escape(sentence)}</p>" for sentence in (f"{listing.title}.", *listing.before))
     last = "".join(f"<p>{escape(sentence)}</p>" for sentence in listing.after)
-    table = _write_table(("if", "then", listing.rows_title), rows, len(rows) + listing.n_left_out)
+    table = _write_table(("if", "then", listing.rows_title), rows, len(rows) + listing.n_left_out, numbers)
     return f"<div>{first}{table}{last}</div>"
 
 
@@ -79,13 +80,15 @@ def audits_to_html(audits: LineAudits) -> str:
     return f"<div><p>{notes}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
 
 
-def _write_table(titles: Sequence[str], rows: Sequence[Iterable[str]], n_rules: int) -> str:
+def _write_table(
+    titles: Sequence[str], rows: Sequence[Iterable[str]], n_rules: int, numbers: Iterable[int] | None = None
+) -> str:
     """Number rows of HTML cells, put a header above them, and say how many rules are not shown."""
     left = "style='text-align:left'"
     head = "".join(f"<th {left}>{title}</th>" for title in titles)
     body = "".join(
         f"<tr><td>{number}</td>{''.join(f'<td {left}>{cell}</td>' for cell in cells)}</tr>"
-        for number, cells in enumerate(rows, start=1)
+        for number, cells in zip(numbers or range(1, len(rows) + 1), rows, strict=True)
     )
     rest = n_rules - len(rows)
     more = f"<p>… and {rest:,} more rules: see to_text() or to_frame().</p>" if rest else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from secateur.export.stored_columns import (
 from secateur.export.stored_fidelity import read_fidelity
 from secateur.export.stored_reasons import OF_A_BUDGET, check_reasons, check_spending
 from secateur.methods import Deletions, Why, find_method
-from secateur.methods.settings import check_share
+from secateur.methods.settings import check_flag, check_share
 from secateur.rules.making import Choice, Making, StoredContent
 from secateur.rules.rule import Rule, UnwrittenRule
 from secateur.rules.rules import Rules
@@ -42,6 +43,10 @@ VERSION = 3  # drafts had 1 and 2, and lists a format of their own
 # Up to this many conditions of all leaves, lines are written with their conditions and reasons in words.
 WORDED_CONDITIONS = 20_000
 COSTS = ("before", "after", "number")
+FIELDS = (
+    *("secateur", "method", "parameters", "budget", "tolerance", "guarantee", "is_ranked", "is_weighted", "lines"),
+    *("unwritten", "leaves", "before_budget", "tree", "approximation"),
+)
 DRAFT_OF_LISTS = "'secateur-compact'"
 OF_A_DRAFT = (
     "This file was written by an early draft of secateur, whose format is no longer read: make the rules again."
@@ -206,8 +211,11 @@ def rules_from_json(text: str) -> Rules:
 
 
 def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
+    absent = next((name for name in FIELDS if name not in content), None)
+    if absent is not None:
+        raise KeyError(absent)
     tree = tree_from_dict(content["tree"])
-    parameters = dict(content["parameters"])
+    parameters = _read_parameters(content)
     paths = trace_paths(tree, float(parameters.get("rf_tol", DEFAULT_RF_TOL)))
     budget, tolerance = (check_share(name, content[name]) for name in ("budget", "tolerance"))
     making = Making(
@@ -237,6 +245,8 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
         choice=None if default is None else _read_choice(content, making, paths, deletions, counts[0]),
         stored=stored,
     )
+    if not budget and content["before_budget"] is not None:
+        raise FormatError("The rules JSON has no budget, but rules before it was spent; it was edited.")
     if default is None and (budget or not np.array_equal(beside, counts[0], equal_nan=True)):
         raise FormatError("The rules JSON has one rule for each leaf, whose numbers are not those of its leaves.")
     if content["approximation"] is not None:
@@ -252,6 +262,16 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
             "the rule that stands for it; it was edited."
         )
     return rules
+
+
+def _read_parameters(content: dict[str, Any]) -> dict[str, Any]:
+    """Read the parameters of a method; reject values that it does not take."""
+    parameters, method = dict(content["parameters"]), find_method(content["method"])
+    check_flag("domain_knowledge", parameters.get("domain_knowledge", True))
+    in_words = ("domain", "monotone")  # which the checker reads
+    own = {name: parameters[name] for name in method.parameters if name in parameters and name not in in_words}
+    replace(method, **own)  # which checks them
+    return parameters
 
 
 def _read_flag(content: dict[str, Any], name: str) -> bool:
@@ -278,6 +298,8 @@ def _read_lines(tree: Tree, paths: Paths, lines: list[dict[str, Any]]) -> tuple[
         if line["prediction"] != label or type(line["prediction"]) is not type(label):
             raise FormatError(f"The rule of leaf {leaf} predicts {line['prediction']!r}, but its leaf {label!r}.")
     leaves = np.array([place_of[line["leaf_id"]] for line in own], dtype=np.int64)
+    if len(np.unique(leaves)) < len(leaves):
+        raise FormatError("The rules JSON writes the rule of a leaf twice; it was edited.")
     if default is None and not np.array_equal(leaves, np.arange(paths.n_rules)):
         raise FormatError(
             f"The rules JSON has {len(own)} rules and no otherwise, but not one for each of {paths.n_rules} leaves."
@@ -310,8 +332,6 @@ def _read_choice(
         check_reasons(making.method, paths, before)
         check_spending(making.method, before, deletions, making.budget)
         before_counts = read_counts(columns["class_counts"], paths.n_rules, counts.shape[1])
-    elif content["before_budget"] is not None:
-        raise FormatError("The rules JSON has no budget, but rules before it was spent; it was edited.")
     return Choice(
         deletions=before,
         covered_counts=before_counts,

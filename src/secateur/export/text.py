@@ -20,9 +20,9 @@ KEPT = "\N{NO-BREAK SPACE}"  # at which no line is wrapped
 WIDEST = 100  # numbers stand in a column unless a line is longer than this
 
 
-def rules_to_text(rules: Rules, *, reasons: bool = False, width: int | None = None, most: int | None = None) -> str:
+def rules_to_text(rules: Rules, *, reasons: bool = False, width: int | None = None) -> str:
     """Write a line for each rule and "otherwise", with reasons the conditions of each below it, and what to mind."""
-    return lay_out(make_listing(rules, reasons=reasons, most=most), width=width)
+    return lay_out(make_listing(rules, reasons=reasons), width=width)
 
 
 def lay_out(listing: Listing, *, width: int | None = None) -> str:

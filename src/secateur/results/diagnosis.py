@@ -421,7 +421,12 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
 
 
 class ForestDiagnosis(Framed, tuple[Diagnosis, ...]):
-    """The diagnoses of a forest's trees, a tuple in the forest's order."""
+    """The diagnoses of a forest's trees, a tuple in the forest's order.
+
+    Parameters
+    ----------
+    iterable : iterable of Diagnosis, default=()
+    """
 
     def _list_columns(self) -> dict[str, list[Any]]:
         """List the conditions of all trees, the number of the tree (from 0) first."""

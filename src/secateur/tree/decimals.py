@@ -56,4 +56,5 @@ def round_down_to_decimals(limit: float, decimals: int, dtype: str) -> float:
 def next_with_decimals(limit: float, decimals: int, dtype: str) -> float:
     """Find the first number with so many decimals that, rounded to dtype, exceeds a limit in dtype."""
     following = _EXACT.add(last_with_decimals(limit, decimals, dtype), Decimal(1).scaleb(-decimals))
-    return float(np.dtype(dtype).type(float(following)))
+    with np.errstate(over="ignore"):
+        return float(np.dtype(dtype).type(float(following)))

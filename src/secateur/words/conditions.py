@@ -248,7 +248,9 @@ def read_value(tree: Tree, feature: int, value: Label | None, voice: Voice = EXA
     reading, n_decimals = tree.column_parser(feature), tree.facts.decimals_of.get(feature)
     if reading is not None and reading.is_moment:
         return voice.equal(name, read_moment(value, reading))
-    known = None if n_decimals is None else last_with_decimals(value, n_decimals, tree.dtype)
+    known = None
+    if n_decimals is not None and math.isfinite(value):  # a forged limit may leave no finite number beyond it
+        known = last_with_decimals(value, n_decimals, tree.dtype)
     if known is not None and np.dtype(tree.dtype).type(float(known)) == value:
         written = voice.decimal(name, known)
     else:  # also of a row that has more decimals than is known
