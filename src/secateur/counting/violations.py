@@ -64,32 +64,18 @@ class Layout(NamedTuple):
 class ViolationCounts:
     """(Weighted) rows of each class, by rule and by violated open conditions.
 
-    Attributes
-    ----------
-    paths : Paths
-    opened : ndarray of bool, shape (n_entries,)
-        The open conditions.
-    is_paired : bool
-        Whether only rows that violate up to two open conditions are told apart.
-    leaf_counts : ndarray of float64, shape (n_rules, n_classes)
-        Rows that satisfy all conditions of a rule's path.
-    rules : ndarray of int64, shape (n_counted,)
-        The rules that were counted; the others cover what their leaf covers.
-    offsets : ndarray of int64, shape (n_counted + 1,)
-        First cell of each of them.
-    cells : ndarray of float64 or uint32, shape (n_cells, n_classes)
-        Cell ``offsets[i] + p`` counts the rows whose violated open conditions are pattern ``p``, a bit each from the
-        root on. If paired: first the rows that violate none, then those that violate the k-th alone, then those that
-        violate the j-th and the k-th alone for j < k at ``k (k - 1) / 2 + j``, and last all others.
+    Cell ``offsets[i] + p`` counts the rows whose violated open conditions are pattern ``p``, a bit each from the root
+    on. If paired: first the rows that violate none, then those that violate the k-th alone, then those that violate the
+    j-th and the k-th alone for j < k at ``k (k - 1) / 2 + j``, and last all others.
     """
 
     paths: Paths
-    opened: NDArray[np.bool_]
-    is_paired: bool
-    leaf_counts: NDArray[np.float64]
-    rules: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    cells: NDArray[Any]
+    opened: NDArray[np.bool_]  # the open conditions
+    is_paired: bool  # whether only rows that violate up to two open conditions are told apart
+    leaf_counts: NDArray[np.float64]  # rows that satisfy all conditions of a rule's path
+    rules: NDArray[np.int64]  # that were counted; the others cover what their leaf covers
+    offsets: NDArray[np.int64]  # first cell of each of them
+    cells: NDArray[Any]  # shape (n_cells, n_classes)
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:

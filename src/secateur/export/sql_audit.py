@@ -96,24 +96,8 @@ def audit_to_sql(
 ) -> AuditStatement:
     """Write a SELECT that counts the rows of a table for an audit of the rules.
 
-    Parameters
-    ----------
-    rules : Rules
-        The column ``rule`` is the index of a line, ``leaf`` the place of a leaf.
-    y : str
-        The column of labels.
-    dialect, table : str
-        As in :func:`secateur.export.sql.rules_to_sql`.
-    sample_weight : str, default=None
-        The column of weights.
-    labels : sequence of labels, default=None
-        How the column of labels writes the classes, where it does not hold the tree's own.
-    by : sequence of str, default=()
-        Other columns of the table to group by; they come first in the result.
-
-    Returns
-    -------
-    AuditStatement
+    The column ``rule`` is the index of a line, ``leaf`` the place of a leaf. ``labels`` says how the column of labels
+    writes the classes, where it does not hold the tree's own; columns named by ``by`` come first in the result.
 
     Examples
     --------

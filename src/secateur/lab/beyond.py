@@ -45,7 +45,6 @@ JOINTLY = "jointly"  # the front of conflict, MacroDev and Brier score at once
 JOINT_PRICES = ("conflict", "macro_dev", "delta_brier")
 PAPER_METHODS = ("sibling", "redundancy", "mismatch", "quinlan")
 
-BUDGETS_OF = ("δ of budgeted", "budget of compact rules")
 GUARD = 0.05  # how far below its leaf's reliability `budgeted` may leave a rule
 # Method -> the argument that is its knob, and the values to try.
 KNOBS: dict[str, tuple[str | None, tuple[float | None, ...]]] = {
