@@ -24,9 +24,8 @@ FORMATS = {
     "tree": ("a tree as JSON", "a walk over the fields of the JSON; the rules of the tree, by listing rows"),
     "rules": (
         "rules as JSON",
-        "the same for its tree; the links and counts in the file; where `verify` says yes, the promise, row by row",
+        "the same for its tree; the edges, lines and counts in the file; where `verify` says yes, the promise, row by row",
     ),
-    "compact": ("compact rules as JSON", "the same, and which line decides"),
     "packed": ("rules packed by gzip", "Python's `gzip`, then as for rules that are not packed"),
     "iai": ("Interpretable AI's JSON", "the vendor's own reader"),
     "skops": ("a model as skops", "the model itself"),
@@ -81,7 +80,7 @@ method is said at the top of `tests/fuzz/rules_campaign.py`.
 |---|---|
 {rows}
 
-Compact rules count "otherwise" as a rule.
+Lists count "otherwise" as a rule.
 """
 KILLS = """## Commands that were killed while they wrote
 
