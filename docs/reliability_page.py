@@ -24,7 +24,7 @@ FORMATS = {
     "tree": ("a tree as JSON", "a walk over the fields of the JSON; the rules of the tree, by listing rows"),
     "rules": (
         "rules as JSON",
-        "the same for its tree; the edges, lines and counts in the file; where `verify` says yes, the promise, row by row",
+        "the same for its tree; edges, lines and counts of the file; where `verify` says yes, the promise, row by row",
     ),
     "packed": ("rules packed by gzip", "Python's `gzip`, then as for rules that are not packed"),
     "iai": ("Interpretable AI's JSON", "the vendor's own reader"),
