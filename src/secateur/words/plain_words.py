@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["ROUNDED", "PlainVoice", "bracket_asked", "find_voice", "join_asked", "read_asked", "rounds_a_number"]
 
 UNKNOWN = (math.nan, math.nan)
-ROUNDED = "Numbers are rounded so that no row of the table changes its side; rule.text, CSV and exports that run have the exact ones."
+ROUNDED = (
+    "Numbers are rounded so that no row of the table changes its side; rule.text, CSV and exports that run have the "
+    "exact ones."
+)
 JOINING = re.compile(r"\s(or|and)\s")
 
 
