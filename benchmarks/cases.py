@@ -154,7 +154,7 @@ def keeps_to_signs(rules: secateur.Rules, problem: Problem) -> bool:
         return False
     try:
         secateur.simplify(small, method="mismatch-certified", monotone=untrue, each_leaf=True)
-    except secateur.ParameterError:
+    except secateur.errors.ParameterError:
         return bool(rules.deleted.any()) and rules.verify().ok
     return False
 

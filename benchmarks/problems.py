@@ -99,7 +99,7 @@ def adult(quick: bool) -> Problem:
         raise Unavailable("a quick run does not download adult; name its directory by SECATEUR_DATA")
     try:
         data = secateur.datasets.load("adult")
-    except secateur.InputError as error:
+    except secateur.errors.InputError as error:
         raise Unavailable(str(error)) from error
     X, y = (data.X[:2_000], data.y[:2_000]) if quick else (data.X, data.y)
     return Problem(DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y), X, y.astype(np.int64))

@@ -106,7 +106,7 @@ def spark_session(quick: bool) -> Iterator[Any]:
             warnings.simplefilter("ignore")
             session = open_session("local[2]", **{"spark.ui.enabled": "false", "spark.driver.memory": "4g"})
             session.sparkContext.setLogLevel("OFF")
-    except secateur.InputError:
+    except secateur.errors.InputError:
         yield None
         return
     try:

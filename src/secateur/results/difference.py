@@ -165,6 +165,8 @@ def compare_rules(old: Rules, new: Rules) -> RulesDifference:
       now: yes if age > 40 (the model counts 10, 90.0% yes)
     1 widened, 1 narrowed.
     """
+    if not hasattr(new, "is_list"):
+        raise InputError(f"Expected rules to compare with, found {type(new).__name__}.")
     if old.is_list != new.is_list:
         raise InputError(
             "A list leaves a class to “otherwise”, so it is compared with a list only: pass two of them, or two with "

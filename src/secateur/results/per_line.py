@@ -334,7 +334,8 @@ class LineAudits(ArrayTable[LineAudit]):
         shown = ", ".join(f"{one.line} ({read_share(one.reliability or 0)} {one.class_name} of {n})" for one, n in told)
         more = f" and {len(rarer) - SHOWN_RULES:,} more" if len(rarer) > SHOWN_RULES else ""
         states = f"line {shown} states" if len(rarer) == 1 else f"lines {shown}{more} state"
-        return (f"{states[0].upper()}{states[1:]} a class that most of its rows here do not have.",)
+        whose = "its" if len(rarer) == 1 else "their"
+        return (f"{states[0].upper()}{states[1:]} a class that most of {whose} rows here do not have.",)
 
     def __len__(self) -> int:
         return len(self.counts)

@@ -190,10 +190,12 @@ def _parse_value(tree: Tree, feature: int, value: Any) -> Any:
     if isinstance(value, str):
         if _is_blank(value):
             return None
-        if (reading := tree.column_parser(feature)) is not None and not (
-            reading.kind == "number" and _is_number(value)
-        ):
-            return _read_text(value, reading, tree.feature_name(feature))
+        if (parser := tree.column_parser(feature)) is not None:
+            try:
+                return _read_text(value, parser, tree.feature_name(feature))
+            except InputError:  # a plain number, which the column's own marks may not allow, is meant as it stands
+                if parser.kind != "number" or not _is_number(value):
+                    raise
         try:
             return float(value)
         except ValueError:
