@@ -51,8 +51,7 @@ def run_simplify(quick: bool) -> list[Result]:
         table.to_csv(path, index=False)
         ours = [*SECATEUR, "simplify", str(path), "--target", "outcome", "--method", "exact", "--json"]
         told = json.loads(subprocess.run(ours, stdout=subprocess.PIPE, check=True).stdout)
-        lines = [*(rule["decided_counts"] for rule in told["rules"]["rules"]), told["rules"]["otherwise_counts"]]
-        counted = sum(sum(line) for line in lines)
+        counted = sum(sum(line["class_counts"]) for line in told["rules"]["lines"])
         right = told["verified"] and counted == len(table) and told["audit"]["agreement"] == 100.0
         about = (
             f"fresh processes, a CSV of {len(table):,} rows with text and blanks; reads, fits, deletes, audits, proves"
