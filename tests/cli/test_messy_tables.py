@@ -244,3 +244,17 @@ def test_the_page_says_how_the_table_was_read_and_the_tree_fitted(place: Path, t
     told = json.loads(page.read_text().split('id="secateur-data">')[1].split("</script>")[0])["notes"]
     assert told[0].startswith("The tree was fitted with a depth of at most 5 and at least 5 rows in each leaf; every")
     assert any(note.startswith("Left out 'customer_id'") for note in told)
+
+
+def test_an_amount_is_read_alike_on_the_command_line_in_python_and_in_a_table(tmp_path: Path) -> None:
+    amounts = np.arange(1_000, 41_000, 100)
+    written = [f"{n // 1000}.{n % 1000:03d},50 €" for n in amounts]
+    path, rules = tmp_path / "euro.csv", tmp_path / "rules.json"
+    pd.DataFrame({"amount": written, "outcome": np.where(amounts > 15_000, "late", "paid")}).to_csv(path, index=False)
+    run("simplify", path, "--target", "outcome", "--quiet", "-o", rules)
+    for text in ("20.000", "20.000,00 €", "9.000", "9000"):
+        (tmp_path / "one.csv").write_text(f'amount\n"{text}"\n')
+        (by_table,) = json.loads(run("explain", rules, tmp_path / "one.csv", "--json"))
+        one = json.loads(run("explain", rules, "--row", json.dumps({"amount": text}), "--json"))
+        assert one["prediction"] == by_table["prediction"] == load_rules(rules).explain({"amount": text}).prediction
+        assert one["prediction"] == ("late" if text.startswith("2") else "paid")

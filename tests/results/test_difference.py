@@ -293,3 +293,8 @@ def test_a_rule_that_several_leaves_have_is_one_change() -> None:
     assert found.counts["removed"] == found.counts["added"] == 2
     assert len(str(found).splitlines()) == 5
     assert compare_rules(train_stump("age"), train_stump("age")).counts["same"] == 2
+
+
+def test_what_is_not_rules_cannot_be_compared() -> None:
+    with pytest.raises(secateur.SecateurError, match="Expected rules to compare with, found str"):
+        train(0, "exact", missing=False).diff("x")  # type: ignore[arg-type]
