@@ -130,7 +130,7 @@ def test_a_selection_reads_as_a_table_a_frame_and_a_plot(problem: tuple[Any, Any
         ({"grid": ()}, "The grid is empty"),
         ({"grid": (0.1, 0.05)}, "in increasing order without repeats"),
         ({"grid": (0.1, 0.1)}, "in increasing order without repeats"),
-        ({"grid": (0.1, 1.5)}, "every max_conflict of the grid as a number from 0 to 1, found 1.5"),
+        ({"grid": (0.1, 1.5)}, "every budget of the grid as a number from 0 to 1, found 1.5"),
         ({"grid": "0.1"}, "grid as a list of numbers"),
         ({"ceiling": -0.1}, "ceiling as a number from 0 to 1"),
         ({"min_accuracy_change": "x"}, "min_accuracy_change as a number from -1 to 1"),

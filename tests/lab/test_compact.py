@@ -137,7 +137,7 @@ def test_a_rule_below_its_guard_is_counted(data_dir: str) -> None:
         found[tolerance] = split.count_broken(rules.each_leaf, rules.leaves)
         by_hand = sum(
             any(reason.kind == "decided-otherwise" for reason in rule.reasons.values())
-            and rule.source.source_reliability - rule.reliability > 0.05 + 1e-9
+            and rule.source_reliability - rule.covered_reliability > 0.05 + 1e-9
             for rule in rules
         )
         assert found[tolerance]["below_guard"] == by_hand

@@ -248,7 +248,7 @@ def test_a_forged_file_with_a_budget_is_refuted(change: Callable[[Content], None
         (change_decided_counts, "decides"),
         (change_leaf_counts, "has in its leaf"),
         (change_otherwise, "The unwritten rules of the rules JSON are not those"),
-        (write_a_rule_twice, "A rule is written twice"),
+        (write_a_rule_twice, "writes the rule of a leaf twice"),
         (write_a_rule_of_the_class_of_otherwise, "is of the class of otherwise, which is not written"),
         (forget_an_unwritten_rule, "The unwritten rules of the rules JSON are not those"),
     ],
