@@ -198,12 +198,12 @@ class Rule:
 
 
 class Section(NamedTuple):
-    """Lines that answer together: those of the whole tree, unless its first splits are headings.
+    """Lines that answer together: those of the whole tree.
 
     Attributes
     ----------
     heading : tuple of Condition
-        What all rows of the section have in common; empty where there is one section.
+        What all rows of the section have in common; empty, because there is one section.
     rules : tuple of Rule
         Its rules, as they are printed.
     otherwise : Rule or None
