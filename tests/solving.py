@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from typing import Any, NamedTuple
@@ -175,15 +176,16 @@ def find_possible(tree: Tree, rows: Any) -> Any:
     return found
 
 
-def make_grid(tree: Tree, lines: list[Line], rng: Random) -> Any:
+def make_grid(tree: Tree, lines: list[Line], rng: Random) -> tuple[Any, bool]:
     """A row of every kind that tree, lines and facts tell apart, or many of them at random; only possible ones."""
     values = [_list_values(tree, lines, feature) for feature in range(tree.n_features)]
-    if math.prod(map(len, values)) <= MOST_ROWS:
+    is_complete = math.prod(map(len, values)) <= MOST_ROWS
+    if is_complete:
         drawn = list(itertools.product(*values))
     else:
         drawn = [tuple(map(rng.choice, values)) for _ in range(MOST_ROWS)]
     rows = np.array(drawn, dtype=float).reshape(len(drawn), tree.n_features)
-    return rows[find_possible(tree, rows)]
+    return rows[find_possible(tree, rows)], is_complete
 
 
 def _list_values(tree: Tree, lines: list[Line], feature: int) -> list[float]:
@@ -218,38 +220,46 @@ def _list_values(tree: Tree, lines: list[Line], feature: int) -> list[float]:
 # --- judging ----------------------------------------------------------------------------------------------------------
 
 
-def judge(rules: secateur.Rules, lines: list[Line], rng: Random) -> bool:
-    """Whether z3 finds a row on which tree and lines differ; raises if the answer is wrong."""
-    answer = solve(rules.tree, write_comparison(rules, lines))
+class Verdict(NamedTuple):
+    """Whether z3 finds a row on which tree and lines differ; where not, whether all kinds of rows were listed."""
+
+    differ: bool
+    is_complete: bool
+
+
+def judge(rules: secateur.Rules, lines: list[Line], rng: Random) -> Verdict:
+    """Ask z3 and judge its answer; raises if that is wrong."""
+    tree = with_assumed_facts(rules)
+    answer = solve(tree, write_comparison(rules, lines))
     if answer.row is not None:
         rows = np.array([answer.row], dtype=float)
-        if not find_assumed_possible(rules, rows)[0]:
+        if not find_possible(tree, rows)[0]:
             raise WrongAnswerError(f"an impossible row: {answer.row}")
         if not find_differing(rules, lines, rows)[0]:
             raise WrongAnswerError(f"tree and rules do not differ on {answer.row}")
-        return True
-    rows = make_grid(rules.tree, lines, rng)
+        return Verdict(True, True)
+    rows, is_complete = make_grid(tree, lines, rng)
     differing = find_differing(rules, lines, rows)
     if differing.any():
         raise WrongAnswerError(f"unsat, but tree and rules differ on {rows[differing][0].tolist()}")
-    return False
+    return Verdict(False, is_complete)
 
 
-def find_assumed_possible(rules: secateur.Rules, rows: Any) -> Any:
-    """Whether the tree accepts each row and it satisfies the facts that the guarantee names."""
+def with_assumed_facts(rules: secateur.Rules) -> Tree:
+    """The tree with the facts that the guarantee names; those of other rules with all of them."""
     facts = rules.tree.facts
     if rules.is_exact:
         for words, fact in rules.facts_used.stated:
             if words not in rules.assumptions:
                 fewer = facts.leave_out(fact, rules.tree.n_features)
                 facts = facts if fewer is None else fewer
-    return find_possible(told_trees.replace(rules.tree, facts=facts), rows)
+    return replace(rules.tree, facts=facts)
 
 
-def judge_rules(rules: secateur.Rules, rng: Random) -> bool:
+def judge_rules(rules: secateur.Rules, rng: Random) -> Verdict:
     """Judge rules as they are: those that promise the tree's answers must not differ from it."""
     found = judge(rules, list_lines(rules), rng)
-    if found and promises_answers(rules):
+    if found.differ and promises_answers(rules):
         raise WrongAnswerError("rules that promise the tree's answers differ from it")
     return found
 

@@ -40,9 +40,9 @@ PROMISED = """\
 Expected: unsat. That means: there is no possible row that a rule of another class than the tree's covers, and none \
 that {uncovered}. So every possible row gets the tree's class, whichever of the rules that cover it answers."""
 NOT_PROMISED = """\
-Expected: sat, or unsat by chance. What these rules promise is less than equal answers on all possible rows: \
-{guarantee} The file asks for a possible row that the first rule which covers it answers differently from the tree; \
-unsat would mean that there is none."""
+Expected: sat or unsat; sat breaks no promise, because these rules promise less than equal answers on all possible \
+rows: {guarantee} The file asks for a possible row whose answer, from the first rule below that covers it{otherwise}, \
+differs from the tree's; unsat means that there is none."""
 ROWS = """\
 A possible row holds in every column what the tree accepts there, and satisfies the facts that are asserted below; \
 columns that are not declared may hold anything. x is a number of the row, as a double: the tree rounds it to {dtype} \
@@ -133,7 +133,8 @@ def _describe(rules: Rules) -> Iterator[str]:
     if _promises_answers(rules):
         yield PROMISED.format(uncovered=f"no rule covers and the tree does not call {name}" if name else "none covers")
     else:
-        yield NOT_PROMISED.format(guarantee=rules.guarantee)
+        otherwise = f" or, where none does, {name}" if name else ""
+        yield NOT_PROMISED.format(guarantee=rules.guarantee, otherwise=otherwise)
     yield ROWS.format(dtype=rules.tree.dtype)
 
 
@@ -217,8 +218,8 @@ class _Columns:
         following = math.nextafter(limit, math.inf)
         beyond = Fraction(following) if math.isfinite(following) else Fraction(2) ** 1024
         middle = (Fraction(limit) + beyond) / 2 * 10 ** self.decimals[feature]
-        is_odd = int(math.frexp(limit)[0] * 2**53) % 2
-        return math.floor(middle) - (middle.denominator == 1 and is_odd)  # a tie goes to the even one
+        is_odd = int(math.frexp(limit)[0] * 2**53) % 2 == 1
+        return int(math.floor(middle)) - (middle.denominator == 1 and is_odd)  # a tie goes to the even one
 
     def _describe_labels(self, feature: int) -> str:
         column = self.columns[feature]
