@@ -257,8 +257,12 @@ def with_assumed_facts(rules: secateur.Rules) -> Tree:
 
 
 def judge_rules(rules: secateur.Rules, rng: Random) -> Verdict:
-    """Judge rules as they are: those that promise the tree's answers must not differ from it."""
-    found = judge(rules, list_lines(rules), rng)
+    """Judge rules as they are: some row is possible, and those that promise the tree's answers give all of them."""
+    lines = list_lines(rules)
+    asked, _, _ = write_comparison(rules, lines).rpartition("(assert ")
+    if not solve(with_assumed_facts(rules), asked).differ:
+        raise WrongAnswerError("no row is possible")
+    found = judge(rules, lines, rng)
     if found.differ and promises_answers(rules):
         raise WrongAnswerError("rules that promise the tree's answers differ from it")
     return found

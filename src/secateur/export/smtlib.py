@@ -45,12 +45,12 @@ rows: {guarantee} The file asks for a possible row whose answer, from the first 
 differs from the tree's; unsat means that there is none."""
 ROWS = """\
 A possible row holds in every column what the tree accepts there, and satisfies the facts that are asserted below; \
-columns that are not declared may hold anything. x is a number of the row, as a double: the tree rounds it to {dtype} \
-and compares, so the limits below are the last doubles that are rounded to at most the number in the comment. A real \
-between two doubles passes the same tests as the next double, so none is lost and none is added. k is a number with \
-few decimals, counted in its smallest steps; the row holds the double nearest to it. c is the code of a category, the \
-last one for any that is not listed. m says that a value is missing, whatever x, k or c is then. g tells which column \
-of a group is 1, the last code none of them. Classes are numbered from 0."""
+columns that are not declared may hold anything that it accepts. x is a number of the row, as a double: the tree \
+rounds it to {dtype} and compares, so the limits below are the last doubles that are rounded to at most the number in \
+the comment. A real between two doubles passes the same tests as the next double, so none is lost and none is added. \
+k is a number with few decimals, counted in its smallest steps; the row holds the double nearest to it. c is the code \
+of a category, the last one for any that is not listed. m says that a value is missing, whatever x, k or c is then. \
+g tells which column of a group is 1, the last code none of them. Classes are numbered from 0."""
 
 
 class Line(NamedTuple):
@@ -100,7 +100,8 @@ def write_comparison(rules: Rules, lines: list[Line]) -> str:
         *("", "; The stated facts that count", *_assert_facts(tree, facts, columns)) * facts.limits_rows,
         *("", "; The tree, node by node: the class of a row that comes there", *_define_nodes(tree, columns)),
         *("", "; The rules", *_define_lines(lines, columns)),
-        *("", "; A row on which they differ", *_assert_difference(rules, lines)),
+        *("", "; A row on which they differ (without this assertion, sat: some row is possible)"),
+        *_assert_difference(rules, lines),
         *("(check-sat)", ""),
     ]
     return "\n".join(parts)
@@ -129,11 +130,12 @@ def _describe(rules: Rules) -> Iterator[str]:
     yield HEAD
     if rules.fidelity is not None:
         yield f"The tree is a surrogate; nothing here is about the model that it stands for, {rules.fidelity.model}."
-    name = "" if rules.default is None else rules.tree.class_names[rules.default]
+    name = None if rules.default is None else rules.tree.class_names[rules.default]
     if _promises_answers(rules):
-        yield PROMISED.format(uncovered=f"no rule covers and the tree does not call {name}" if name else "none covers")
+        uncovered = "none covers" if name is None else f"no rule covers and the tree does not call {name}"
+        yield PROMISED.format(uncovered=uncovered)
     else:
-        otherwise = f" or, where none does, {name}" if name else ""
+        otherwise = "" if name is None else f" or, where none does, {name}"
         yield NOT_PROMISED.format(guarantee=rules.guarantee, otherwise=otherwise)
     yield ROWS.format(dtype=rules.tree.dtype)
 
@@ -219,7 +221,8 @@ class _Columns:
         beyond = Fraction(following) if math.isfinite(following) else Fraction(2) ** 1024
         middle = (Fraction(limit) + beyond) / 2 * 10 ** self.decimals[feature]
         is_odd = int(math.frexp(limit)[0] * 2**53) % 2 == 1
-        return int(math.floor(middle)) - (middle.denominator == 1 and is_odd)  # a tie goes to the even one
+        steps: int = math.floor(middle)
+        return steps - (middle.denominator == 1 and is_odd)  # a tie goes to the even one
 
     def _describe_labels(self, feature: int) -> str:
         column = self.columns[feature]
@@ -227,9 +230,7 @@ class _Columns:
             return f": {_plain(self.tree.describe_decimals(feature))}"
         if column.reading is not None and not column.reading.is_trim:
             return f": the number that its texts or dates stand for, such as {_plain(column.reading.example)}"
-        return (
-            "" if column.labels is None else ": " + _plain(", ".join(f"{k} {v}" for k, v in enumerate(column.labels)))
-        )
+        return "" if column.labels is None else f": {_number_names(column.labels)}"
 
 
 def _assert_facts(tree: Tree, facts: Facts, columns: _Columns) -> Iterator[str]:
