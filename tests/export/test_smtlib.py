@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import pandas as pd
 import pytest
 import solving
 import strategies
@@ -188,6 +189,20 @@ def test_a_tree_of_one_leaf_is_written() -> None:
     builder.leaf([9, 1])
     for each_leaf in (False, True):
         assert is_unsat(secateur.simplify(builder.build(), each_leaf=each_leaf))
+
+
+def test_a_number_that_is_read_from_text_says_what_it_means(tmp_path: Path) -> None:
+    days, amounts = pd.date_range("2020-01-01", periods=300), np.random.default_rng(0).integers(100, 9_000, 300)
+    late = np.where((days > "2020-06-01") & (amounts > 3_000), "late", "paid")
+    table = pd.DataFrame({"since": days.strftime("%d.%m.%Y"), "amount": [f"€{one:,}" for one in amounts], "y": late})
+    table.to_csv(tmp_path / "loans.csv", index=False)
+    asked = ["simplify", str(tmp_path / "loans.csv"), "--target", "y", "-o", str(tmp_path / "rules.json")]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    rules = secateur.Rules.from_json((tmp_path / "rules.json").read_text(encoding="utf-8"))
+    text = rules.to_smtlib()
+    assert "; since: days since 1970-01-01, read from dd/mm/yyyy" in text
+    assert "; amount: a number, read from \\u20ac" in text
+    assert is_unsat(rules)
 
 
 def test_the_command_line_and_the_solver_run_as_the_file_says(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ __all__ = ["Line", "list_lines", "rules_to_smtlib", "write_comparison"]
 
 LINE = 110
 PLAIN = str.maketrans({"≤": "<=", "≥": ">=", "–": "-", "…": "..."})
+MEANT = {"number": "a number", "date": "days since 1970-01-01", "clock": "seconds since midnight"}
 HEAD = """\
 A decision tree and its rules, written by secateur, and the search for a row on which they differ. Any solver that \
 reads SMT-LIB 2 can do it: "z3 rules.smt2" or "cvc5 rules.smt2". If the answer is sat, "z3 -model rules.smt2" or \
@@ -229,7 +230,7 @@ class _Columns:
         if feature in self.decimals:
             return f": {_plain(self.tree.describe_decimals(feature))}"
         if column.reading is not None and not column.reading.is_trim:
-            return f": the number that its texts or dates stand for, such as {_plain(column.reading.example)}"
+            return f": {MEANT[column.reading.kind]}, read from {_plain(column.reading.example)}"
         return "" if column.labels is None else f": {_number_names(column.labels)}"
 
 
