@@ -95,7 +95,7 @@ Lists count "otherwise" as a rule.
 SMT = """## Rules against a solver
 
 **{files:,} files** of [SMT-LIB](exports.md#smt-lib-a-proof-by-any-solver) of {trees:,} random trees (seeds 0 to
-{last:,}) in {hours:.1f} hours of z3: **{wrong:,} wrong answers**. {promised:,} files are of rules that promise the
+{last:,}) in {hours:.1f} hours: **{wrong:,} wrong answers**. {promised:,} files are of rules that promise the
 tree's answers, and all of these gave `unsat`. In their lines one thing was then changed, **{mutants:,} times**: z3
 found a row for {found:,} mutants, and tree and lines, walked with its values, differed. For the other {same:,} it said
 `unsat`, and brute force found no row either; it listed a row of every kind for {complete:,} of them, and 20,000 at
