@@ -74,8 +74,12 @@ def rules_to_smtlib(rules: Rules) -> str:
     >>> _ = builder.leaf([2, 8], parent=root, side="left")
     >>> _ = builder.leaf([9, 1], parent=root, side="right")
     >>> written = rules_to_smtlib(simplify(builder.build()))
-    >>> [line for line in written.splitlines() if line.startswith("(define-fun n")]
-    ['(define-fun n2 () Int 0)', '(define-fun n1 () Int 1)', '(define-fun n0 () Int (ite (<= x0 0.5) n1 n2))']
+    >>> for line in written.splitlines():
+    ...     if line.startswith("(define-fun n"):
+    ...         print(line)
+    (define-fun n2 () Int 0)
+    (define-fun n1 () Int 1)
+    (define-fun n0 () Int (ite (<= x0 (/ 1.0 2.0)) n1 n2))
     """
     return write_comparison(rules, list_lines(rules))
 
