@@ -79,7 +79,7 @@ def rules_to_smtlib(rules: Rules) -> str:
     ...         print(line)
     (define-fun n2 () Int 0)
     (define-fun n1 () Int 1)
-    (define-fun n0 () Int (ite (<= x0 (/ 1.0 2.0)) n1 n2))
+    (define-fun n0 () Int (ite (<= x0 (/ 16777217.0 33554432.0)) n1 n2))
     """
     return write_comparison(rules, list_lines(rules))
 
