@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest fuzz oracle-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice pyxai te2rules ensembles clean
+.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest fuzz oracle-run smt-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice pyxai te2rules ensembles clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,12 +61,16 @@ fuzz: .venv/.dev  ## Read changed files of every format for a while (MINUTES=60;
 oracle-run: .venv/.dev  ## Judge rules of random trees by brute force for a while (MINUTES=60; goes on in ./oracle-runs)
 	PYTHONPATH=tests $(BIN)/python -m fuzz.rules_campaign --minutes $(MINUTES)
 
+smt-run: .venv/.dev  ## Ask z3 for rows on which rules of random trees, and mutants of them, differ from the tree (N=200; goes on in ./smt-runs)
+	PYTHONPATH=tests $(BIN)/python -m fuzz.smt_campaign --trees $(N)
+
 mutants: .venv/.dev  ## Change one thing at a time in what proofs rest on, and see whether a test fails (N=200; goes on in ./mutant-runs)
 	PYTHONPATH=tests $(BIN)/python -m fuzz.mutants $(N)
 
-reliability: .venv/.dev  ## Store what the three long runs found so far, and write docs/reliability.md
+reliability: .venv/.dev  ## Store what the long runs found so far, and write docs/reliability.md
 	if [ -d fuzz-runs ]; then PYTHONPATH=tests $(BIN)/python -m fuzz.campaign --store docs/reliability_inputs.json; fi
 	if [ -d oracle-runs ]; then PYTHONPATH=tests $(BIN)/python -m fuzz.rules_campaign --store docs/reliability_rules.json; fi
+	if [ -d smt-runs ]; then PYTHONPATH=tests $(BIN)/python -m fuzz.smt_campaign --store docs/reliability_smt.json; fi
 	if [ -d mutant-runs ]; then PYTHONPATH=tests $(BIN)/python -m fuzz.mutants --store docs/reliability_mutants.json; fi
 	$(BIN)/python docs/reliability_page.py
 

@@ -36,11 +36,21 @@ FORMATS = {
     "parquet": ("a table as Parquet", "Arrow, where DuckDB reads it for secateur"),
     "arrow": ("a table as Arrow", "Arrow itself, which secateur reads it with, too"),
 }
+PROMISED = ("list", "each leaf", "certified by monotone signs")
+CHANGED = {
+    "class": "the class of a line",
+    "condition": "a condition, dropped",
+    "limit": "a limit, moved",
+    "line": "a line, dropped",
+    "otherwise": 'the class of "otherwise"',
+    "value": "a category or a missing value, let in or kept out",
+}
 HEAD = """# Reliability
 
-How often secateur was tried with damaged files, against brute force, and by killing it, and how often the tests
-noticed that something in it had been changed. Each run can be repeated and continued: `make fuzz MINUTES=60`, `make
-oracle-run MINUTES=60`, `make mutants N=200`. `make reliability` writes this page from what they stored.
+How often secateur was tried with damaged files, against brute force, against a solver, and by killing it, and how often
+the tests noticed that something in it had been changed. Each run can be repeated and continued: `make fuzz MINUTES=60`,
+`make oracle-run MINUTES=60`, `make smt-run N=500`, `make mutants N=200`. `make reliability` writes this page from what
+they stored.
 """
 INPUTS = """## Files that were changed a little
 
@@ -82,6 +92,25 @@ method is said at the top of `tests/fuzz/rules_campaign.py`.
 
 Lists count "otherwise" as a rule.
 """
+SMT = """## Rules against a solver
+
+**{files:,} files** of [SMT-LIB](exports.md#smt-lib-a-proof-by-any-solver) of {trees:,} random trees (seeds 0 to
+{last:,}) in {hours:.1f} hours: **{wrong:,} wrong answers**. {promised:,} files are of rules that promise the
+tree's answers, and all of these gave `unsat`. In their lines one thing was then changed, **{mutants:,} times**: z3
+found a row for {found:,} mutants, and tree and lines, walked with its values, differed. For the other {same:,} it said
+`unsat`, and brute force found no row either; it listed a row of every kind for {complete:,} of them, and 20,000 at
+random for the rest.
+
+| rules | `unsat` | `sat` |
+|---|---|---|
+{rows}
+
+| what was changed | mutants | a row is found | changes no answer |
+|---|---|---|---|
+{changes}
+
+Trees with {kinds}.
+"""
 KILLS = """## Commands that were killed while they wrote
 
 **{killed:,} kills** in {runs:,} runs of commands that write (seed {seed}; {before:,} before a chosen system call,
@@ -110,7 +139,7 @@ def load(name: str) -> dict[str, Any] | None:
 
 def write_page() -> str:
     """Write the page."""
-    sections = {"inputs": _inputs, "rules": _rules, "kills": _kills, "mutants": _mutants}
+    sections = {"inputs": _inputs, "rules": _rules, "smt": _smt, "kills": _kills, "mutants": _mutants}
     told = {name: load(name) for name in sections}
     return "\n".join([HEAD, *(sections[name](found) for name, found in told.items() if found is not None)])
 
@@ -138,6 +167,26 @@ def _inputs(told: dict[str, Any]) -> str:
 def _rules(told: dict[str, Any]) -> str:
     rows = "\n".join(f"| {name} | {count:,} |" for name, count in told["methods"].items())
     return RULES.format(**{**told, "rows": rows, "last": told["trees"] - 1})
+
+
+def _smt(told: dict[str, Any]) -> str:
+    rules, changes = told["rules"], told["mutants"]
+    promised = {name: said for name, said in rules.items() if name in PROMISED}
+    found = sum(said.get("sat", 0) for said in changes.values())
+    complete = sum(said.get("unchanged", 0) for said in changes.values())
+    mutants = sum(sum(said.values()) for said in changes.values())
+    rows = [f"| {name} | {rules[name].get('unsat', 0):,} | {rules[name].get('sat', 0):,} |" for name in rules]
+    kinds = [
+        f"| {words} | {sum(said.values()):,} | {said.get('sat', 0):,} | {sum(said.values()) - said.get('sat', 0):,} |"
+        for words, said in ((CHANGED[name], said) for name, said in changes.items())
+    ]
+    return SMT.format(
+        **{name: told[name] for name in ("trees", "wrong", "hours")},
+        **{"last": told["trees"] - 1, "files": sum(sum(said.values()) for said in rules.values())},
+        **{"promised": sum(said["unsat"] for said in promised.values()), "mutants": mutants, "found": found},
+        **{"same": mutants - found, "complete": complete, "rows": "\n".join(rows), "changes": "\n".join(kinds)},
+        kinds=", ".join(f"{words}: {count:,}" for words, count in told["kinds"].items()),
+    )
 
 
 def _kills(told: dict[str, Any]) -> str:

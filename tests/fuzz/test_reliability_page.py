@@ -33,6 +33,11 @@ def test_nothing_that_was_stored_failed() -> None:
     inputs, rules = module.load("inputs"), module.load("rules")
     assert sum(one[name] for one in inputs["formats"].values() for name in FAILURES) == 0
     assert rules["disagreements"] == 0
+    smt = module.load("smt")
+    assert smt["wrong"] == 0
+    assert smt["trees"] >= 500
+    assert all(set(smt["rules"][name]) == {"unsat"} for name in module.PROMISED)
+    assert all(said["sat"] > 0 for said in smt["mutants"].values())
 
 
 def test_every_promise_names_tests_that_exist() -> None:

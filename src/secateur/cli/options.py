@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Format = StrEnum("Format", ["csv", "tsv", "json", "parquet", "arrow"])
 Export = StrEnum(
     "Export",
-    ["sql", "sql-check", "python", "numpy", "json", "markdown", "latex", "csv", "text", "html", "pmml", "onnx"],
+    ["sql", "sql-check", "python", "numpy", "json", "markdown", "latex", "csv", "text", "html", "pmml", "onnx", "smt2"],
 )
 
 Fact = Annotated[

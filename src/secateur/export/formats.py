@@ -131,6 +131,7 @@ FORMATS = {
         Format("html", ".html", "the report, one page", "report.report:rules_to_page"),
         Format("pmml", ".pmml", "a RuleSetModel for programs that run PMML", "export.pmml:rules_to_pmml"),
         Format("onnx", ".onnx", "a model for programs that run ONNX", "export.onnx:rules_to_onnx"),
+        Format("smt2", ".smt2", "tree and rules for a solver to compare", "export.smtlib:rules_to_smtlib"),
     )
 }
 FRAME = Format("frame", "", "a pandas or polars data frame", "export.csv:rules_to_frame", {"library": None})

@@ -31,6 +31,7 @@ __all__ = [
     "ColumnTest",
     "DecisionList",
     "ListedRule",
+    "check_ordered",
     "double_limit",
     "list_tests",
     "make_column",
@@ -117,11 +118,7 @@ def make_decision_list(rules: Rules) -> DecisionList:
     >>> [(rule.label, rule.tests[0].intervals) for rule in listed.rules]
     [('stay', ((0.5, inf),)), ('go', ((-inf, 0.5),))]
     """
-    if not rules.is_ordered:
-        raise ParameterError(
-            f"The rules of {rules.method!r} may overlap, and without training rows they have no ranking: "
-            "pass X and y to simplify."
-        )
+    check_ordered(rules)
     order = rules.order
     asked = _Asked(rules, rules.deleted, rules.leaves[order])
     first_of: dict[bytes, int] = {}  # by what it asks, the first rule that does
@@ -134,6 +131,15 @@ def make_decision_list(rules: Rules) -> DecisionList:
     answering += [(len(rules), ())] if rules.is_list else []
     listed = [ListedRule(line, labels[line], none_if_nan(shares[line]), tests, rules) for line, tests in answering]
     return DecisionList(tuple(make_column(rules.tree, feature) for feature in features), tuple(listed))
+
+
+def check_ordered(rules: Rules) -> None:
+    """Refuse rules of which nothing says which one decides."""
+    if not rules.is_ordered:
+        raise ParameterError(
+            f"The rules of {rules.method!r} may overlap, and without training rows they have no ranking: "
+            "pass X and y to simplify."
+        )
 
 
 def list_tests(

@@ -119,6 +119,13 @@ class Writable:
         """Write the rules as an ONNX model; needs ``secateur[onnx]``."""
         return self._write("onnx")  # type: ignore[no-any-return]
 
+    def to_smtlib(self) -> str:
+        """Write tree and rules as SMT-LIB 2, in which a solver such as z3 looks for a row on which they differ.
+
+        The file begins with what the answer means.
+        """
+        return self._write("smt2")  # type: ignore[no-any-return]
+
     def to_csv(self) -> str:
         """Write the rules as CSV, one row per line, "otherwise" last."""
         return self._write("csv")  # type: ignore[no-any-return]

@@ -1,0 +1,260 @@
+"""Rules of random trees against z3, for as many trees as you like: ``make smt-run N=500``.
+
+Tree ``n`` is always the same. For each, lists and rules of single leaves are written as SMT-LIB 2 and z3 is asked for
+a row on which they differ from the tree. Those that promise the tree's answers must give ``unsat``. Then one thing is
+changed in their lines (a limit, a condition, a category, a class, a line), and z3 must find a row for every mutant that
+brute force finds one for. How each answer is judged is said at the top of ``tests/solving.py``.
+
+``log.jsonl`` has a line for every chunk of trees; a run goes on where the last one ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+import traceback
+import warnings
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import solving
+from fuzz.random_trees import random_rows, random_tree, with_random_facts
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+import secateur.methods.row_mixture
+from secateur.errors import SecateurError
+from secateur.tree.pipeline_columns import Columns, find_cuts
+from secateur.tree.tree import Tree
+
+CHUNK = 20
+MUTANTS = 3  # of each rules
+EXACT = ("none", "sibling", "redundancy", "exact", "faithful")
+LESS = ("mismatch", "budgeted", "quinlan")
+CUTS = (-0.5, 0.1, 1 / 3, 1.000000001)
+
+
+def draw_tree(rng: Random) -> tuple[Tree, Any, Any]:
+    """A tree of any kind, with rows and labels; the rows of a tree behind a pipeline are a frame."""
+    if rng.random() < 0.1:
+        model, table, y = fit_pipeline(rng)
+        return secateur.from_model(model, table), table, y
+    while True:
+        tree = random_tree(rng)
+        if rng.random() < 0.5:
+            tree = with_random_facts(tree, rng)
+        elif tree.dtype == "float64" or rng.random() < 0.3:
+            tree = with_random_columns(tree, rng)
+        possible = solving.make_grid(tree, [], rng)[0]
+        if len(possible):
+            break
+    classes = solving.find_tree_classes(tree, possible).tolist()
+    X, y = random_rows(tree, possible.tolist(), classes, rng)
+    return tree, X if tree.columns is None else as_table(tree, X), tree.classes[y]
+
+
+def as_table(tree: Tree, X: Any) -> pd.DataFrame:
+    """Rows in the terms of whoever holds them: labels where the tree has codes."""
+    columns = {}
+    for feature, levels in enumerate(tree.categories):
+        column = X[:, feature].tolist()
+        if levels is not None and find_cuts(tree, feature) is None:
+            known = [*levels, "a label that no tree lists"]
+            column = [None if math.isnan(code) else known[int(code)] for code in column]
+        columns[tree.feature_name(feature)] = column
+    return pd.DataFrame(columns)
+
+
+def with_random_columns(tree: Tree, rng: Random) -> Tree:
+    """The tree as if behind a pipeline: numbers by cell, ends beyond which they are refused, closed categories."""
+    columns = Columns(
+        cuts=tuple(CUTS[: len(levels)] if levels and rng.random() < 0.5 else None for levels in tree.categories),
+        closed=(False,) * tree.n_features,
+        ranges=tuple(
+            None if levels else rng.choice((None, None, (-1.0, 1.5), (0.0, math.inf))) for levels in tree.categories
+        ),
+    )
+    closed = tuple(
+        levels is not None and cuts is None and rng.random() < 0.5
+        for levels, cuts in zip(tree.categories, columns.cuts, strict=True)
+    )
+    names = tuple(f"column {feature}" for feature in range(tree.n_features))
+    return replace(tree, dtype="float64", feature_names=names, columns=replace(columns, closed=closed))
+
+
+def fit_pipeline(rng: Random) -> tuple[Any, Any, Any]:
+    """A tree that scikit-learn fitted behind encoders, bins and scales, and its rows and labels."""
+    draw = np.random.default_rng(rng.randrange(10**9))
+    size = 60
+    table = pd.DataFrame(
+        {
+            "ward": draw.choice(["A", "B", "C"], size),
+            "age": draw.integers(0, 9, size),
+            "dose": draw.normal(size=size).round(1),
+            "pulse": draw.normal(size=size),
+        }
+    )
+    y = draw.choice(["x", "y", "z"][: rng.choice((2, 3))], size)
+    encode = make_column_transformer(
+        (OneHotEncoder(handle_unknown=rng.choice(("ignore", "error"))), ["ward"]),
+        (KBinsDiscretizer(3, encode="ordinal"), ["dose"]),
+        (StandardScaler(), ["pulse"]),
+        remainder="passthrough",
+    )
+    tree = DecisionTreeClassifier(max_leaf_nodes=rng.choice((4, 8, 16)), random_state=0)
+    return make_pipeline(encode, tree).fit(table, y), table, y
+
+
+def describe(tree: Tree) -> list[str]:
+    """What a tree has that others have not."""
+    cuts = () if tree.columns is None else tree.columns.cuts
+    told = {
+        "float32": tree.dtype == "float32",
+        "float64": tree.dtype == "float64",
+        "missing values": bool(tree.accepts_missing.any()),
+        "categories": any(levels is not None for levels in tree.categories),
+        "three classes or four": tree.n_classes > 2,
+        "groups": bool(tree.facts.groups),
+        "whole numbers or decimals": bool(tree.facts.decimals_of),
+        "bounds and lists": bool(tree.facts.claims),
+        "implications": bool(tree.facts.implications),
+        "columns before a pipeline": tree.columns is not None,
+        "numbers read by cell": any(limits is not None for limits in cuts),
+    }
+    return [words for words, is_so in told.items() if is_so]
+
+
+def make_rules(tree: Tree, X: Any, y: Any, rng: Random) -> dict[str, secateur.Rules]:
+    """Lists and rules of single leaves, by name."""
+    method, less = rng.choice(EXACT), rng.choice(LESS)
+    asked: dict[str, dict[str, Any]] = {
+        "list": {"otherwise": rng.choice(("auto", *tree.classes.tolist()))},
+        "each leaf": {"method": method, "each_leaf": True},
+        "each leaf of a method that promises less": {"method": less, "each_leaf": True},
+        "list of a method that promises less": {"method": less},
+        "list with a budget": {"budget": rng.choice((0.05, 0.2))},
+    }
+    made = {}
+    with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 100):
+        for name, settings in asked.items():
+            try:
+                made[name] = secateur.simplify(tree, X, y, **settings)
+            except SecateurError as error:
+                if "already" not in str(error) and "budget" not in str(error):
+                    raise
+        if tree.n_classes == 2:
+            signs = [rng.choice((1, -1, 0)) if levels is None else 0 for levels in tree.categories]
+            try:
+                known = {"method": "mismatch-certified", "monotone": signs, "each_leaf": rng.random() < 0.5}
+                made["certified by monotone signs"] = secateur.simplify(tree, X, y, **known)
+            except SecateurError as error:  # most trees are not monotone
+                if "monotone" not in str(error):
+                    raise
+    return made
+
+
+def check_case(number: int) -> Counter[str]:
+    """Judge all files of one tree; count them by what they are and what z3 said."""
+    rng = Random(f"smt {number}")
+    tree, X, y = draw_tree(rng)
+    done: Counter[str] = Counter(f"tree, {words}" for words in describe(tree))
+    for name, rules in make_rules(tree, X, y, rng).items():
+        found = solving.judge_rules(rules, rng)
+        done[f"{name}, {'sat' if found.differ else 'unsat'}"] += 1
+        if not solving.promises_answers(rules):
+            continue
+        for _ in range(MUTANTS):
+            mutant = solving.mutate(rules, rng)
+            if mutant is not None:
+                kind, *changed = mutant
+                seen = solving.judge(*changed, rng)
+                words = "sat" if seen.differ else "unchanged" if seen.is_complete else "unchanged as far as tried"
+                done[f"mutant {kind}, {words}"] += 1
+    return done
+
+
+def judge_some(count: int, first: int = 1_000_000) -> Counter[str]:
+    """Judge the rules of some trees that no run reaches; give the counts of all."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return sum((check_case(number) for number in range(first, first + count)), Counter())
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trees", type=int, default=500, help="end when so many were judged, earlier runs among them")
+    parser.add_argument("--place", type=Path, default=Path("smt-runs"))
+    parser.add_argument("--tree", type=int, help="only judge the rules of this tree")
+    parser.add_argument("--store", type=Path, help="only write the sums of the log to this file")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if asked.tree is not None:
+        print(dict(check_case(asked.tree)))
+        return
+    asked.place.mkdir(parents=True, exist_ok=True)
+    path = asked.place / "log.jsonl"
+    chunks = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    if asked.store is None:
+        run(path, chunks, most=asked.trees)
+    else:
+        asked.store.write_text(json.dumps(sum_up(chunks), indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(sum_up(chunks), indent=1))
+
+
+def run(path: Path, chunks: list[dict[str, Any]], *, most: int) -> None:
+    """Judge chunks of trees until so many were judged."""
+    while (first := sum(chunk["trees"] for chunk in chunks)) < most:
+        begun = time.monotonic()
+        done: Counter[str] = Counter()
+        failed = []
+        for number in range(first, first + CHUNK):
+            try:
+                done += check_case(number)
+            except Exception:
+                failed.append(number)
+                print(f"tree {number}\n{traceback.format_exc()[-2_500:]}", flush=True)
+        seconds = round(time.monotonic() - begun, 2)
+        chunks.append({"first": first, "trees": CHUNK, "counts": done, "failed": failed, "seconds": seconds})
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(chunks[-1]) + "\n")
+
+
+def sum_up(chunks: list[dict[str, Any]]) -> dict[str, Any]:
+    """Count files and mutants by what z3 said of them, and trees on which an answer was wrong."""
+    counts: Counter[str] = Counter()
+    for chunk in chunks:
+        counts.update(chunk["counts"])
+    found: dict[str, dict[str, dict[str, int]]] = {"rules": {}, "mutants": {}}
+    kinds: dict[str, int] = {}
+    for name, count in sorted(counts.items()):
+        what, _, said = name.rpartition(", ")
+        if name.startswith("tree, "):
+            kinds[said] = count
+        else:
+            part = "mutants" if what.startswith("mutant ") else "rules"
+            found[part].setdefault(what.removeprefix("mutant "), {})[said] = count
+    return {
+        "trees": sum(chunk["trees"] for chunk in chunks),
+        "wrong": sum(len(chunk["failed"]) for chunk in chunks),
+        "hours": round(sum(chunk["seconds"] for chunk in chunks) / 3600, 2),
+        "kinds": kinds,
+        **found,
+    }
+
+
+if __name__ == "__main__":
+    main()
