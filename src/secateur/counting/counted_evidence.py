@@ -21,6 +21,7 @@ from secateur.counting.tile_arguments import Conditions
 from secateur.counting.training_evidence import TrainingEvidence
 from secateur.counting.violations import ViolationCounts, list_patterns
 from secateur.errors import FormatError, InputError, ParameterError
+from secateur.limits import JSON_MARKS, check_parsed_size
 from secateur.rows.packed_bytes import check_zip_size
 from secateur.rows.regular_files import read_whole
 from secateur.rows.whole_files import write_whole
@@ -180,7 +181,9 @@ class Evidence(TrainingEvidence):
             check_zip_size(content, "The evidence")
             with np.load(io.BytesIO(content), allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
-            head = json.loads(arrays.pop("head").tobytes())
+            text = arrays.pop("head").tobytes()
+            check_parsed_size(text, JSON_MARKS, "The evidence")
+            head = json.loads(text)
             if head["format"] != FORMAT:
                 raise FormatError(f"Expected an evidence file, found {head['format']!r}.")
             if head["version"] > VERSION:
