@@ -283,7 +283,7 @@ def _rank_in_rule(paths: Paths, entries: NDArray[np.int64]) -> NDArray[np.int64]
 
 def check_size(paths: Paths, opened: NDArray[np.bool_], n_classes: int, method: str | None) -> None:
     """Refuse a summary that would be too large, and say how large."""
-    n_open = np.bincount(paths.rule[opened], minlength=paths.n_rules)
+    n_open = paths.count(opened)
     n_numbers = float(np.exp2(n_open.astype(np.float64)).sum() * n_classes)
     if n_numbers > MOST_NUMBERS:
         narrower = "collect it for one method, such as method='mismatch', or " if method is None else ""
