@@ -94,7 +94,10 @@ def format_bytes(n_bytes: float) -> str:
 
 
 MAX_MODEL = Limit(
-    "SECATEUR_MAX_MODEL", 1 << 30, True, "a file of a model, a tree, rules or evidence, unpacked, and its text once parsed"
+    "SECATEUR_MAX_MODEL",
+    1 << 30,
+    True,
+    "a file of a model, a tree, rules or evidence, unpacked, and its text once parsed",
 )
 MAX_MEMORY = Limit(
     "SECATEUR_MAX_MEMORY", 1 << 30, True, "a table that must be in memory at once, or one batch of an Arrow file"
@@ -105,7 +108,9 @@ MAX_COLUMNS = Limit("SECATEUR_MAX_COLUMNS", 20_000, False, "the columns of a tab
 MAX_GROWTH = Limit(
     "SECATEUR_MAX_GROWTH", 200, False, "how many times its size a packed file of more than 256 MiB may unpack to"
 )
-MAX_CONDITIONS = Limit("SECATEUR_MAX_CONDITIONS", 60_000_000, False, "the conditions of the rules of all leaves together")
+MAX_CONDITIONS = Limit(
+    "SECATEUR_MAX_CONDITIONS", 60_000_000, False, "the conditions of the rules of all leaves together"
+)
 LIMITS = (MAX_MODEL, MAX_MEMORY, MAX_INPUT, MAX_LINE, MAX_COLUMNS, MAX_GROWTH, MAX_CONDITIONS)
 
 # What a character of a text can become in memory, in bytes: a list, an object, one more value, half a text; an element

@@ -41,7 +41,10 @@ def check_structure(case: Case) -> bool:
         listed: list[Any] = leaves
         walked = listed  # where all are equal, they need not be listed
         if not all(np.array_equal(case.record[name], getattr(case.paths, name)) for name in ("links", "offsets")):
-            walked, listed = _cut(case.paths.links, case.paths.offsets), _cut(case.record["links"], case.record["offsets"])
+            walked, listed = (
+                _cut(case.paths.links, case.paths.offsets),
+                _cut(case.record["links"], case.record["offsets"]),
+            )
         labels = case.tree.classes[case.classes].tolist()
         parts = leaves, walked, listed, labels, case.record["predictions"]
         for leaf, path, links, label, said in zip(*parts, strict=True):
