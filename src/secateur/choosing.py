@@ -112,7 +112,7 @@ def _cover_all(rules: Rules, defaults: list[int]) -> tuple[NDArray[np.int64], in
 def _cost(rules: Rules, chosen: NDArray[np.int64], default: int, deleted: Any = None) -> tuple[int, int, float]:
     """Conditions, then rules; then, negated, the training rows of the class that is not written: more are better."""
     gone = rules.deleted if deleted is None else deleted
-    lengths = np.bincount(rules.paths.rule[~gone], minlength=len(rules))
+    lengths = rules.paths.count(~gone)
     rows = float(np.nan_to_num(rules.leaf_support[rules.paths.leaf_class == default]).sum())
     return int(lengths[chosen].sum()), len(chosen), -rows
 

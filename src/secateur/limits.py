@@ -7,19 +7,25 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from secateur.errors import ParameterError
+from secateur.errors import FormatError, ParameterError
 
 __all__ = [
+    "JSON_MARKS",
     "LIMITS",
     "MAX_COLUMNS",
+    "MAX_CONDITIONS",
     "MAX_GROWTH",
     "MAX_INPUT",
     "MAX_LINE",
     "MAX_MEMORY",
     "MAX_MODEL",
+    "XML_MARKS",
     "Limit",
+    "check_memory",
+    "check_parsed_size",
     "format_bytes",
 ]
 
@@ -87,7 +93,12 @@ def format_bytes(n_bytes: float) -> str:
     return f"{n_bytes:,.0f} B"
 
 
-MAX_MODEL = Limit("SECATEUR_MAX_MODEL", 1 << 30, True, "a file of a model, a tree, rules or evidence, unpacked")
+MAX_MODEL = Limit(
+    "SECATEUR_MAX_MODEL",
+    1 << 30,
+    True,
+    "a file of a model, a tree, rules or evidence, unpacked, and its text once parsed",
+)
 MAX_MEMORY = Limit(
     "SECATEUR_MAX_MEMORY", 1 << 30, True, "a table that must be in memory at once, or one batch of an Arrow file"
 )
@@ -95,6 +106,31 @@ MAX_INPUT = Limit("SECATEUR_MAX_INPUT", 4 << 30, True, "what comes through a pip
 MAX_LINE = Limit("SECATEUR_MAX_LINE", 2_000_000, True, "a line of a CSV file")
 MAX_COLUMNS = Limit("SECATEUR_MAX_COLUMNS", 20_000, False, "the columns of a table in a file")
 MAX_GROWTH = Limit(
-    "SECATEUR_MAX_GROWTH", 200, False, "how many times its size a packed table of more than 256 MiB may unpack to"
+    "SECATEUR_MAX_GROWTH", 200, False, "how many times its size a packed file of more than 256 MiB may unpack to"
 )
-LIMITS = (MAX_MODEL, MAX_MEMORY, MAX_INPUT, MAX_LINE, MAX_COLUMNS, MAX_GROWTH)
+MAX_CONDITIONS = Limit(
+    "SECATEUR_MAX_CONDITIONS", 60_000_000, False, "the conditions of the rules of all leaves together"
+)
+LIMITS = (MAX_MODEL, MAX_MEMORY, MAX_INPUT, MAX_LINE, MAX_COLUMNS, MAX_GROWTH, MAX_CONDITIONS)
+
+# What a character of a text can become in memory, in bytes: a list, an object, one more value, half a text; an element
+# and the texts around it, or an attribute.
+JSON_MARKS = {"[": 70, "{": 130, ",": 40, '"': 20}
+XML_MARKS = {"<": 130, "=": 290}
+
+
+def check_parsed_size(text: str | bytes, marks: Mapping[str, int], source: str) -> None:
+    """Reject a text that would take too much memory once it is parsed: ``[[],[],…]`` grows to twenty times its size."""
+    size = len(text)
+    for mark, n_bytes in marks.items():
+        size += n_bytes * (text.count(mark) if isinstance(text, str) else text.count(mark.encode()))
+    check_memory(size, source)
+
+
+def check_memory(size: int, source: str) -> None:
+    """Reject what would take so many bytes of memory, if they are too many."""
+    if size > MAX_MODEL.value:
+        raise FormatError(
+            f"{source} would take up to {format_bytes(size)} of memory once it is parsed, and at most {MAX_MODEL.told} "
+            f"are taken for such a file: {MAX_MODEL.advise(size)}."
+        )

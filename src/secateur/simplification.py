@@ -288,7 +288,7 @@ def _count_rules(problem: Problem, deleted: NDArray[np.bool_]) -> tuple[NDArray[
         return problem.evidence.count(paths, deleted)
     unknown = np.full((paths.n_rules, tree.n_classes), np.nan)
     source = unknown if tree.counts is None else tree.counts[paths.leaf_ids]
-    widened = np.bincount(paths.rule[deleted], minlength=paths.n_rules) > 0
+    widened = paths.count(deleted) > 0
     return np.where(widened[:, None], np.nan, source), source
 
 

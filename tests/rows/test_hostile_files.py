@@ -265,7 +265,7 @@ def test_a_model_file_is_read_up_to_the_limit(tmp_path: Path, monkeypatch: pytes
 def test_a_packed_table_that_holds_far_more_than_it_takes_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secateur.rows.file_faults.SMALL", 1 << 20)
+    monkeypatch.setattr("secateur.rows.packed_bytes.SMALL", 1 << 20)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a,outcome\n" + b"1,yes\n" * 1_000_000))
     with pytest.raises(InputError, match=r"unpacks to more than .* at most 200 times .*SECATEUR_MAX_GROWTH=400"):

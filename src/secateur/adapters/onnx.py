@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -39,6 +40,7 @@ from numpy.typing import NDArray
 from secateur.adapters.model_checks import need_library, read_bytes, reject_damage
 from secateur.adapters.nodes import Node, make_from_nodes, order_nodes
 from secateur.errors import FormatError, ParameterError, UnsupportedModelError
+from secateur.limits import check_memory
 from secateur.tree.tree import Tree
 
 __all__ = ["read_onnx"]
@@ -52,6 +54,9 @@ AFTER_SCORES = ("Identity", "Cast", "ZipMap", "Normalizer")
 KINDS = {1: "float32", 11: "float64", 6: "whole", 7: "whole"}
 FLOAT, INT64, STRING, DOUBLE = 1, 7, 8, 11
 MOST_COLUMNS = 100_000  # a file of a few bytes can ask for more than there is memory
+MOST_MESSAGES = 100_000  # one tree has some hundred, and one of two bytes takes 350 in memory
+GROWTH = 40  # times its size that a file of one tree takes in memory
+VARINT, SIZED, FIXED = 0, 2, {1: 8, 5: 4}  # wire types of fields: a number, bytes after their length, so many bytes
 
 
 class Source(NamedTuple):
@@ -118,13 +123,47 @@ def _load(source: Any) -> Any:
         source = read_bytes(source, "The ONNX model")
     if not isinstance(source, (bytes, bytearray, memoryview)):
         raise FormatError(f"Expected an ONNX model as a path, bytes or a ModelProto, found {type(source).__name__}.")
+    data = bytes(source)
+    check_memory(GROWTH * len(data), "The ONNX model")
+    if _count_messages(data, onnx.ModelProto.DESCRIPTOR) > MOST_MESSAGES:
+        raise FormatError(f"The ONNX model has more than {MOST_MESSAGES:,} parts: expected one tree.")
     try:
-        model = onnx.load_model_from_string(bytes(source))
+        model = onnx.load_model_from_string(data)
     except Exception as error:  # protobuf has errors of its own
         raise FormatError("Expected an ONNX model, but the bytes are none, or were cut.") from error
     if not model.graph.node:
         raise FormatError("Expected an ONNX model with a tree, but its graph holds no operator.")
     return model
+
+
+def _count_messages(data: bytes, kind: Any) -> int:
+    """Count the messages within a message, no further than one too many; a damaged one is left to the library."""
+    waiting, found = [(0, len(data), kind)], 0
+    with suppress(IndexError):  # it was cut
+        while waiting:
+            place, end, kind = waiting.pop()
+            parts = {number: part.message_type for number, part in kind.fields_by_number.items() if part.message_type}
+            while place < end and found <= MOST_MESSAGES:
+                tag, place = _read_varint(data, place)
+                wire = tag & 7
+                size = FIXED.get(wire, 0)
+                if wire in (VARINT, SIZED):
+                    value, place = _read_varint(data, place)
+                    size = value if wire == SIZED else 0
+                if wire == SIZED and tag >> 3 in parts:
+                    found += 1
+                    waiting.append((place, min(place + size, end), parts[tag >> 3]))
+                place += size
+    return found
+
+
+def _read_varint(data: bytes, place: int) -> tuple[int, int]:
+    """Read a whole number of seven bits a byte; the last byte has no eighth."""
+    value, shift = data[place], 0
+    while data[place] > 127:
+        place, shift = place + 1, shift + 7
+        value += (data[place] - 1) << shift
+    return value, place + 1
 
 
 class _Graph:

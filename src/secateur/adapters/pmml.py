@@ -39,6 +39,7 @@ from secateur.adapters.model_checks import need_library, read_bytes, reject_dama
 from secateur.adapters.nodes import Node, make_from_nodes
 from secateur.adapters.pmml_predicates import MISSING, OTHER, Field, find_predicate, read_label, read_number
 from secateur.errors import FormatError, UnsupportedModelError
+from secateur.limits import XML_MARKS, check_parsed_size
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Label, Tree
 
@@ -104,6 +105,7 @@ def _parse(source: Any) -> Element:
         raise FormatError(f"Expected PMML as a path, text or bytes, found {type(source).__name__}.")
     if isinstance(data, str):  # a declaration of another encoding would not be true of it
         data = re.sub(r"^\s*<\?xml.*?\?>", "", data.lstrip("\ufeff"), count=1, flags=re.DOTALL).encode()
+    check_parsed_size(data, XML_MARKS, "The PMML")
     parser: Any = import_module("defusedxml.ElementTree")
     try:
         root: Element = parser.fromstring(data, forbid_dtd=True, forbid_entities=True, forbid_external=True)

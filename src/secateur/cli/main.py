@@ -1,7 +1,8 @@
 """The ``secateur`` command.
 
 Exit status: 0: success, 1: a check failed, 2: bad input, 130: Ctrl-C, 141: the output pipe was closed, 143: ended by
-another program (SIGTERM). However it ends, outputs are whole and nothing half-written is left.
+another program (SIGTERM). However it ends, outputs are whole and nothing half-written is left. A signal is answered
+within two seconds, also in the middle of a library's long call.
 
 Little is imported here: Ctrl-C is answered from the first moment on, and the libraries come after it.
 """
@@ -38,6 +39,7 @@ SHOWN_PATH = 80
 NO_MEMORY = "There is not enough memory: close other programs, or read a part of the rows with --sample 100000."
 FEW_COLLECTIONS = 100_000  # new objects between two searches for garbage, of which loading libraries leaves none
 _stops: list[tuple[int, float]] = []  # signals that came, and when
+_told: list[str] = []  # what was said of them
 
 
 def __getattr__(name: str) -> Any:
@@ -55,6 +57,7 @@ class _Stopped(BaseException):
 def start() -> None:
     """Run the command line as a program: it seldom looks for garbage, and does not take itself apart at its end."""
     gc.set_threshold(FEW_COLLECTIONS)
+    _watch_signals()
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed before the start
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # as long as we live
@@ -74,6 +77,28 @@ def start() -> None:
     except OSError:  # Python tells it, and ends with a status of its own
         sys.exit(status)
     os._exit(status)  # or Python takes every library apart, object by object, for 0.3 s
+
+
+def _watch_signals() -> None:
+    """End soon after a signal, also while a library works on millions of rows and Python cannot answer."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))  # what it gets is not for us
+
+    def end() -> None:
+        while (number := os.read(reader, 1)[0]) not in STOPS:
+            pass
+        time.sleep(PATIENCE)
+        if rows := sys.modules.get("secateur.rows.leftovers"):
+            rows.remove_leftovers()
+        status, words = STOPS[number]
+        if not _told:
+            os.write(2, f"{words}\n".encode())
+        os._exit(status)
+
+    threading.Thread(target=end, daemon=True).start()
 
 
 def run() -> None:
@@ -135,6 +160,7 @@ def _stop(number: int, _: Any) -> None:
 
 def _end_stopped() -> NoReturn:
     status, words = STOPS[_stops[0][0] if _stops else signal.SIGINT]
+    _told.append(words)
     sys.stderr.write(f"{words}\n")
     sys.exit(status)
 

@@ -18,6 +18,7 @@ from secateur.adapters import read_iai, read_onnx, read_pmml
 from secateur.errors import FormatError, InputError, SecateurError, UnsupportedModelError, first_line, shorten
 from secateur.export.json import FORMAT as RULES_FORMAT
 from secateur.export.json import rules_from_json
+from secateur.limits import JSON_MARKS, check_parsed_size
 from secateur.rows.file_format import BLANKS
 from secateur.rows.packed_bytes import check_zip_size, is_packed, peek, unpack
 from secateur.rows.regular_files import open_file, read_whole
@@ -94,7 +95,8 @@ def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] =
 
 def load_rules(path: Path, *, takes_changed: bool = False) -> Rules:
     """Read rules from their JSON; reject those that somebody changed."""
-    text, _, found = _parse_json(path, _read_bytes(path))
+    text, content, found = _parse_json(path, _read_bytes(path))
+    del content  # which is read again, and need not be in memory twice
     if found not in RULES_FORMATS:
         what = "a tree" if found == TREE_FORMAT else "JSON, but no rules"
         raise FormatError(f"{path} is {what}: expected rules that --export json wrote.")
@@ -140,9 +142,11 @@ def _parse_json(path: Path, data: bytes) -> tuple[str, Any, str]:
     """Read the text of a JSON file, its content, and the format that it names, if any."""
     try:
         text = data.decode("utf-8-sig")
-        content = json.loads(text)
     except UnicodeDecodeError:
         raise FormatError(f"{path} is not in UTF-8: expected JSON.") from None
+    check_parsed_size(text, JSON_MARKS, str(path))
+    try:
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{path} is not JSON: {error}. Expected what --export json writes.") from error
     named = content.get("format") if isinstance(content, dict) else None
@@ -162,6 +166,7 @@ def _load_json(path: Path, data: bytes) -> Any:
     if found == TREE_FORMAT:
         return tree_from_dict(content)
     if found in RULES_FORMATS:
+        del content
         return _read_rules(path, text).tree
     return read_iai(content)
 
@@ -170,7 +175,7 @@ def _load_skops(path: Path, content: bytes, trust: Sequence[str]) -> Any:
     import skops.io
 
     try:
-        check_zip_size(content, str(path))
+        check_zip_size(content, str(path), "schema.json")
         unknown = sorted({*skops.io.get_untrusted_types(data=content)} - {*CHECKED_TYPES, *trust})
     except SecateurError:
         raise

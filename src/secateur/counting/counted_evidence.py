@@ -21,6 +21,7 @@ from secateur.counting.tile_arguments import Conditions
 from secateur.counting.training_evidence import TrainingEvidence
 from secateur.counting.violations import ViolationCounts, list_patterns
 from secateur.errors import FormatError, InputError, ParameterError
+from secateur.limits import JSON_MARKS, check_parsed_size
 from secateur.rows.packed_bytes import check_zip_size
 from secateur.rows.regular_files import read_whole
 from secateur.rows.whole_files import write_whole
@@ -180,7 +181,9 @@ class Evidence(TrainingEvidence):
             check_zip_size(content, "The evidence")
             with np.load(io.BytesIO(content), allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
-            head = json.loads(arrays.pop("head").tobytes())
+            text = arrays.pop("head").tobytes()
+            check_parsed_size(text, JSON_MARKS, "The evidence")
+            head = json.loads(text)
             if head["format"] != FORMAT:
                 raise FormatError(f"Expected an evidence file, found {head['format']!r}.")
             if head["version"] > VERSION:
@@ -280,7 +283,7 @@ def _rank_in_rule(paths: Paths, entries: NDArray[np.int64]) -> NDArray[np.int64]
 
 def check_size(paths: Paths, opened: NDArray[np.bool_], n_classes: int, method: str | None) -> None:
     """Refuse a summary that would be too large, and say how large."""
-    n_open = np.bincount(paths.rule[opened], minlength=paths.n_rules)
+    n_open = paths.count(opened)
     n_numbers = float(np.exp2(n_open.astype(np.float64)).sum() * n_classes)
     if n_numbers > MOST_NUMBERS:
         narrower = "collect it for one method, such as method='mismatch', or " if method is None else ""

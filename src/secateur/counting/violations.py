@@ -194,7 +194,7 @@ def _count_pairs(n_open: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def split_rules(paths: Paths, opened: NDArray[np.bool_], n_classes: int) -> list[NDArray[np.bool_]]:
     """Split the rules into groups that one pass can count, as masks of the rules; almost always one group."""
-    n_open = np.bincount(paths.rule[opened], minlength=paths.n_rules)
+    n_open = paths.count(opened)
     cells = np.minimum(np.exp2(n_open.astype(np.float64)), _count_pairs(n_open))
     group = np.cumsum(cells * n_classes) // max(1, MOST_NUMBERS)
     return [group == number for number in np.unique(group)]
@@ -208,8 +208,8 @@ def list_patterns(paths: Paths, conditions: Conditions) -> tuple[NDArray[np.int6
 
 def _list_rules(paths: Paths, conditions: Conditions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """List the rules that have something deleted or open, and how many open conditions each has."""
-    n_open = np.bincount(paths.rule[conditions.opened], minlength=paths.n_rules)
-    is_widened = np.bincount(paths.rule[conditions.deleted], minlength=paths.n_rules) > 0
+    n_open = paths.count(conditions.opened)
+    is_widened = paths.count(conditions.deleted) > 0
     rules = np.flatnonzero(conditions.among & (is_widened | (n_open > 0)))
     return rules, n_open[rules]
 

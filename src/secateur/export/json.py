@@ -27,6 +27,7 @@ from secateur.export.stored_columns import (
 )
 from secateur.export.stored_fidelity import read_fidelity
 from secateur.export.stored_reasons import OF_A_BUDGET, check_reasons, check_spending
+from secateur.limits import JSON_MARKS, check_memory, check_parsed_size
 from secateur.methods import Deletions, Why, find_method
 from secateur.methods.settings import check_flag, check_share
 from secateur.rules.making import Choice, Making, StoredContent
@@ -42,6 +43,7 @@ FORMAT = "secateur-rules"
 VERSION = 3  # drafts had 1 and 2, and lists a format of their own
 # Up to this many conditions of all leaves, lines are written with their conditions and reasons in words.
 WORDED_CONDITIONS = 20_000
+READ_BYTES = 216  # that the five numbers of a condition take at least once they are read again
 COSTS = ("before", "after", "number")
 FIELDS = (
     *("secateur", "method", "parameters", "budget", "tolerance", "guarantee", "is_ranked", "is_weighted", "lines"),
@@ -55,13 +57,17 @@ OF_A_DRAFT = (
 
 def rules_to_json(rules: Rules) -> str:
     """Write rules, with every reason in words unless there are very many."""
+    told = f"The JSON of these rules, which have {len(rules.deleted):,} conditions,"
+    check_memory(READ_BYTES * len(rules.deleted), told)
     content = _write(rules, __version__)
     try:
         digest = _digest(content)
     except UnicodeEncodeError:  # looked for only then, because a large tree has many numbers
         check_characters(_list_texts(content), "JSON")
         raise
-    return json.dumps({**content, "digest": digest}, ensure_ascii=False, allow_nan=False)
+    text = json.dumps({**content, "digest": digest}, ensure_ascii=False, allow_nan=False)
+    check_parsed_size(text, JSON_MARKS, told)
+    return text
 
 
 def _write(rules: Rules, version: str) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def _list_numbers(numbers: NDArray[np.float64]) -> list[float | None] | None:
 def _read_numbers(columns: Mapping[str, Any], name: str, size: int) -> NDArray[np.float64]:
     values = columns[name]
     if values is None:
-        return np.full(size, np.nan)
+        return np.broadcast_to(np.nan, size)
     if len(values) != size or not set(map(type, values)) <= {*KNOWN, type(None)}:
         raise ValueError(f"expected a number or null for each condition in {name!r}")
     numbers = np.array(values, dtype=np.float64)

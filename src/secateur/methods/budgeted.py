@@ -87,7 +87,8 @@ class Budgeted(Method):
         trained = Trained(counts, leaf_counts)
         spending = spend_budget(tree, paths, mixture, trained, implied, is_open, self.max_conflict, self.tolerance)
         del mixture  # before the reasons are written, for memory's sake
-        result = exact.METHOD.delete(problem)
+        result = Deletions.keep_all(paths, Why.NOT_CERTIFIED)
+        result.delete(implied, Why.NO_FOREIGN_LEAF)
         rows.remember(spending.deleted, spending.counts, leaf_counts)
         judged = ~result.deleted
         result.before[judged], result.after[judged] = spending.before[judged], spending.after[judged]

@@ -142,17 +142,18 @@ class Deletions:
     node: NDArray[np.int32]
 
     @classmethod
-    def keep_all(cls, paths: Paths, why: Why) -> Deletions:
-        """Start with every condition kept for the same reason."""
+    def keep_all(cls, paths: Paths, why: Why, *, has_numbers: bool = True) -> Deletions:
+        """Start with every condition kept for the same reason; without numbers, each stands for all conditions."""
         size = len(paths.links)
-        before, after, number = np.full((3, size), np.nan)
+        make = np.full if has_numbers else _repeat
+        before, after, number = (make(size, np.nan) for _ in range(3))
         return cls(
             deleted=np.zeros(size, dtype=bool),
             why=np.full(size, why, dtype=np.uint8),
             before=before,
             after=after,
             number=number,
-            node=np.full(size, -1, dtype=np.int32),
+            node=make(size, np.int32(-1)),
         )
 
     def delete(self, entries: Any, why: Why) -> None:
@@ -164,6 +165,10 @@ class Deletions:
         """Mark entries (an index or mask) as kept for a reason."""
         self.deleted[entries] = False
         self.why[entries] = why
+
+
+def _repeat(size: int, value: Any) -> NDArray[Any]:
+    return np.broadcast_to(value, size)
 
 
 class Asks(Enum):

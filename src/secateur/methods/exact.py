@@ -29,7 +29,7 @@ class Exact(Method):
 
     def delete(self, problem: Problem) -> Deletions:
         """Delete single links from every rule while its class is implied."""
-        result = Deletions.keep_all(problem.paths, Why.NOT_CERTIFIED)
+        result = Deletions.keep_all(problem.paths, Why.NOT_CERTIFIED, has_numbers=False)
         result.delete(problem.find_exact(), Why.NO_FOREIGN_LEAF)
         return result
 

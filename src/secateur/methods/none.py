@@ -25,7 +25,7 @@ class NoDeletion(Method):
 
     def delete(self, problem: Problem) -> Deletions:
         """Keep every condition."""
-        return Deletions.keep_all(problem.paths, Why.UNTOUCHED)
+        return Deletions.keep_all(problem.paths, Why.UNTOUCHED, has_numbers=False)
 
 
 METHOD = NoDeletion()

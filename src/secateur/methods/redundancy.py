@@ -32,7 +32,7 @@ class Redundancy(Method):
 
     def delete(self, problem: Problem) -> Deletions:
         """Delete redundant features from every rule."""
-        result = Deletions.keep_all(problem.paths, Why.NOT_CERTIFIED)
+        result = Deletions.keep_all(problem.paths, Why.NOT_CERTIFIED, has_numbers=False)
         # An implication ties features together, and this method asks of each feature alone.
         walked = problem.feasible_tree(linked=False)
         result.delete(run_deletion("delete_features", walked, problem.paths), Why.FEATURE_REDUNDANT)

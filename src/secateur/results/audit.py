@@ -363,7 +363,7 @@ class AuditCounter:
     def _count_covered(self, listed: LabelledRows) -> NDArray[np.float64]:
         """Count the rows of each class that satisfy each leaf's rule."""
         rules = self.rules
-        widened = np.bincount(rules.paths.rule[rules.deleted], minlength=rules.paths.n_rules) > 0
+        widened = rules.paths.count(rules.deleted) > 0
         conditions = Conditions(rules.deleted, np.zeros_like(rules.deleted), widened)
         return count_violations(rules.tree, rules.paths, conditions, listed).counts
 

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from secateur.errors import InputError, shorten
 from secateur.frames import check_unique, frame_columns
 from secateur.kernels.threads import map_in_threads
-from secateur.rows.encoding import check_whole, read_column, read_objects, read_source, recode, rounds_twice, to_terms
+from secateur.rows.encoding import (
+    EXACT,
+    check_whole,
+    read_column,
+    read_objects,
+    read_source,
+    recode,
+    rounds_twice,
+    to_terms,
+)
 from secateur.rows.rows import Rows
 from secateur.rows.table_columns import asked_features, derives, own_features, tested_features
 from secateur.tree.tree import Tree
@@ -48,6 +57,7 @@ PIPELINE_FITTED_WITHOUT = (
     "which the pipeline and its tree were not fitted to take. Fill it in, or pass accepts_missing=True if they were "
     "fitted with such rows."
 )
+FEW_CELLS = 1 << 22  # so many may be copied to a matrix
 SUMMED_ROWS = 1 << 16  # a task for a thread that only reads
 
 
@@ -234,15 +244,30 @@ def _from_frame(tree: Tree, X: Any, what: str, first_row: int) -> Rows:
     except TypeError as error:
         raise InputError(f"Expected {what} as an array or an eager data frame: {error}.") from error
 
-    tested = tested_features(tree)
+    if frame.implementation.is_pandas() and (matrix := _as_plain_matrix(tree, X)) is not None:
+        return _from_array(tree, matrix, what)
+    tested, names = tested_features(tree), frame.columns  # once: a frame of many columns takes long to list them
 
     def convert(part: Any, feature: int, first: int) -> NDArray[Any]:
+        column = part.get_column(names[feature])
         if tree.columns is None:
             start, asked = first_row + first, feature in tested
-            return read_column(tree, part[:, feature], feature, what, first=start, asked=asked)
-        return read_source(tree, tree.columns, part[:, feature], feature, first_row + first, what)
+            return read_column(tree, column, feature, what, first=start, asked=asked)
+        return read_source(tree, tree.columns, column, feature, first_row + first, what)
 
     return _convert_by_column(tree, frame, convert)
+
+
+def _as_plain_matrix(tree: Tree, X: Any) -> NDArray[Any] | None:
+    """Turn a small pandas frame of numbers into a matrix: thousands of columns, one by one, take seconds."""
+    if tree.columns is not None or tree.column_parsers or any(tree.categories):
+        return None
+    kinds = np.array([kind.kind if isinstance(kind, np.dtype) else "?" for kind in X.dtypes])
+    if not np.isin(kinds, ["f", "i", "u"]).all() or X.size > FEW_CELLS:
+        return None
+    values: NDArray[Any] = X.to_numpy()
+    rounds = values.dtype.kind == "f" and (np.abs(values[:, kinds != "f"]) >= EXACT).any()  # as whole numbers may be
+    return None if rounds or values.dtype.kind not in "fiu" else values
 
 
 def _convert_by_column(tree: Tree, table: Any, convert: Callable[[Any, int, int], NDArray[Any]]) -> Rows:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from glob import glob, has_magic
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from secateur.errors import InputError, first_line
 from secateur.rows.arrow_files import open_arrow
 from secateur.rows.file_format import find_file
 from secateur.rows.file_queries import FileRelation, check_twice, check_width, connect, open_relation
+from secateur.rows.leftovers import make_room
 from secateur.rows.sources import BATCH_ROWS, Source, cut
 from secateur.rows.written_values import TRUTH_WORDS
 
@@ -38,7 +38,7 @@ def open_files(
     default the lines of a CSV file tell whether its first is a ``header``.
     """
     with ExitStack() as stack:
-        room = Path(stack.enter_context(TemporaryDirectory(prefix="secateur-")))
+        room = stack.enter_context(make_room())
         relations = []
         for place, named in enumerate(_list_files(pattern)):
             own = room / str(place)

@@ -16,6 +16,7 @@ from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Label, Tree
 
 __all__ = [
+    "EXACT",
     "as_objects",
     "category_code",
     "check_whole",

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from secateur.errors import InputError
-from secateur.limits import MAX_GROWTH, MAX_LINE, format_bytes
+from secateur.limits import MAX_LINE
+from secateur.rows.packed_bytes import check_growth
 from secateur.rows.regular_files import CHUNK
 
 __all__ = ["UNPACKING_ERRORS", "check_packed", "find_fault", "long_fields", "open_bytes", "unpacking_error"]
 
 # What gzip raises if a file is cut or damaged.
 UNPACKING_ERRORS = (OSError, EOFError, zlib.error)
-SMALL = 256 << 20  # bytes that any packed file may unpack to
 
 
 def find_fault(
@@ -80,17 +80,12 @@ def check_packed(path: Path, name: str) -> int:
     DuckDB before 2.0 would take the rows of one that is cut for all of them.
     """
     size = path.stat().st_size
-    most = max(SMALL, size * MAX_GROWTH.value)
     total = 0
     try:
         with open_bytes(path, is_packed=True) as file:
             while n_read := len(file.read(CHUNK)):
                 total += n_read
-                if total > most:
-                    raise InputError(
-                        f"{name} has {format_bytes(size)} and unpacks to more than {format_bytes(most)}, and at most "
-                        f"{MAX_GROWTH.told} times its size is taken: unpack it yourself, or {MAX_GROWTH.advise()}."
-                    )
+                check_growth(name, size, total)
     except UNPACKING_ERRORS as error:
         raise unpacking_error(name, error) from error
     return total

@@ -10,12 +10,13 @@ import zlib
 from io import BytesIO
 
 from secateur.errors import FormatError, InputError
-from secateur.limits import MAX_MODEL, Limit, format_bytes
+from secateur.limits import JSON_MARKS, MAX_GROWTH, MAX_MODEL, Limit, check_parsed_size, format_bytes
 
-__all__ = ["ENDING", "check_zip_size", "has_packed_name", "is_packed", "pack", "peek", "unpack"]
+__all__ = ["ENDING", "check_growth", "check_zip_size", "has_packed_name", "is_packed", "pack", "peek", "unpack"]
 
 MAGIC = b"\x1f\x8b"
 ENDING = ".gz"
+SMALL = 256 << 20  # bytes that any packed file may unpack to
 WITH_GZIP = 31  # for zlib: a gzip header, and the largest window
 
 
@@ -52,7 +53,7 @@ def unpack(content: bytes, source: str | os.PathLike[str], limit: Limit = MAX_MO
     """Unpack bytes, unless they become too many or are damaged."""
     try:
         with gzip.GzipFile(fileobj=BytesIO(content)) as file:  # many small members in a row take no longer than one
-            unpacked = file.read(limit.value + 1)
+            unpacked = file.read(min(limit.value, _most_unpacked(len(content))) + 1)
     except EOFError:
         raise InputError(f"{source} is no whole gzip file: it was cut. Write it again.") from None
     except (OSError, zlib.error):
@@ -61,15 +62,36 @@ def unpack(content: bytes, source: str | os.PathLike[str], limit: Limit = MAX_MO
         raise InputError(
             f"{source} unpacks to more than {limit.told}, and no more is read of such a file: {limit.advise()}."
         )
+    check_growth(str(source), len(content), len(unpacked))
     return unpacked
 
 
-def check_zip_size(content: bytes, name: str) -> None:
-    """Reject a zip file that holds too much; Python unpacks no more of a part than the file's list says."""
+def check_growth(name: str, size: int, unpacked: int) -> None:
+    """Reject a packed file that holds far more than it takes."""
+    most = _most_unpacked(size)
+    if unpacked > most:
+        raise InputError(
+            f"{name} has {format_bytes(size)} and unpacks to more than {format_bytes(most)}, and at most "
+            f"{MAX_GROWTH.told} times its size is taken: unpack it yourself, or {MAX_GROWTH.advise()}."
+        )
+
+
+def _most_unpacked(size: int) -> int:
+    return max(SMALL, size * MAX_GROWTH.value)
+
+
+def check_zip_size(content: bytes, name: str, parsed: str = "") -> None:
+    """Reject a zip file that holds too much, also once its ``parsed`` part of JSON is read.
+
+    Python unpacks no more of a part than the file's list says.
+    """
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
         total = sum(part.file_size for part in packed.infolist())
-    if total > MAX_MODEL.value:
-        raise FormatError(
-            f"{name} unpacks to {format_bytes(total)}, and at most {MAX_MODEL.told} are read of such a file: "
-            f"{MAX_MODEL.advise(total)}."
-        )
+        if total > MAX_MODEL.value:
+            raise FormatError(
+                f"{name} unpacks to {format_bytes(total)}, and at most {MAX_MODEL.told} are read of such a file: "
+                f"{MAX_MODEL.advise(total)}."
+            )
+        check_growth(name, len(content), total)
+        if parsed:
+            check_parsed_size(packed.read(parsed), JSON_MARKS, name)

@@ -31,6 +31,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from secateur.rows.leftovers import forget, note
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -81,6 +83,7 @@ class StagingDirectory:
 
     def make(self) -> None:
         """Make it, while the directory around it is locked."""
+        note(self.path, self.remove)
         os.mkdir(self.path, 0o700)
         self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         # Without a lock nobody could tell that we live: then nobody may take it for one of ours.
@@ -94,6 +97,7 @@ class StagingDirectory:
         """
         if not (self.path / "journal").exists():
             _delete(self.path)
+        forget(self.path)
         lock, self._lock = self._lock, None
         if lock is not None:
             os.close(lock)

@@ -85,7 +85,7 @@ class LeafRules:
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """Number of kept edges of each leaf's rule, shape (n_leaves,)."""
-        return np.bincount(self.paths.rule[~self.deleted], minlength=self.paths.n_rules)
+        return self.paths.count(~self.deleted)
 
     @cached_property
     def leaf_support(self) -> NDArray[np.float64]:

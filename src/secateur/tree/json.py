@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import FormatError, InvalidTreeError
+from secateur.limits import JSON_MARKS, check_parsed_size
 from secateur.tree.column_parsers import ColumnParser
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication, Order
@@ -59,6 +60,8 @@ def tree_from_json(text: str) -> Tree:
 
 def read_header(text: str, wanted: str, newest: int) -> dict[str, Any]:
     """Parse JSON and check that it has the wanted format, in a version that we can read."""
+    if isinstance(text, (str, bytes)):
+        check_parsed_size(text, JSON_MARKS, f"The {wanted} JSON")
     try:
         content = json.loads(text, parse_constant=_reject_constant)
     except (TypeError, ValueError, RecursionError) as error:  # a JSONDecodeError is a ValueError

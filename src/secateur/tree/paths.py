@@ -10,13 +10,16 @@ Conventions used below and by all methods:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, wraps
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.errors import InputError
+from secateur.limits import MAX_CONDITIONS
 from secateur.tree.shares import divide_or_nan
 from secateur.tree.tree import Tree
 
@@ -24,6 +27,7 @@ __all__ = ["DEFAULT_RF_TOL", "Paths", "find_runs", "trace_paths"]
 
 DEFAULT_RF_TOL = 1e-12
 KEPT_NODES = 4_096  # the paths of a larger tree take as much space as all else, and working on them more time
+PART_ENTRIES = 1 << 20  # that are worked on at once, because a number beside each would take more than all else
 
 Array = TypeVar("Array")
 
@@ -65,19 +69,21 @@ class Paths:
         offsets = np.zeros(len(self.leaf_ids) + 1, dtype=np.int64)
         np.cumsum(tree.node_depth[self.leaf_ids], out=offsets[1:])
         n_entries = int(offsets[-1])
-        # These are the longest arrays of all: numbers of four bytes where they suffice.
-        size = np.int32 if n_entries <= np.iinfo(np.int32).max else np.int64
+        if n_entries > MAX_CONDITIONS.value:
+            raise InputError(
+                f"The rules of this tree have {n_entries:,} conditions in all, and at most {MAX_CONDITIONS.told} are "
+                f"taken: fit a tree of less depth, or {MAX_CONDITIONS.advise(n_entries)}."
+            )
+        # This is the longest array of all: numbers of four bytes, made a part at a time.
+        links = np.empty(n_entries, dtype=np.int32)
         first = self._first_leaf[1:]
         n_leaves = self._last_leaf[1:] - first
-        begin = np.cumsum(n_leaves) - n_leaves
-        node = np.repeat(np.arange(1, tree.n_nodes, dtype=np.int32), n_leaves)
-        leaf: NDArray[Any] = np.arange(n_entries, dtype=size)
-        leaf += (first - begin).astype(size)[node - 1]
-        place: NDArray[Any] = offsets.astype(size)[leaf]
-        del leaf
-        place += (tree.node_depth - 1).astype(size)[node]
-        links = np.empty(n_entries, dtype=np.int32)
-        links[place] = node
+        begins = np.concatenate([[0], np.cumsum(n_leaves)])
+        for start, stop in _split(begins):
+            times = n_leaves[start:stop]
+            node = np.repeat(np.arange(start + 1, stop + 1, dtype=np.int32), times)
+            leaf = np.arange(begins[start], begins[stop]) + np.repeat((first - begins[:-1])[start:stop], times)
+            links[offsets[leaf] + tree.node_depth[node] - 1] = node
         return offsets, links
 
     @property
@@ -88,6 +94,14 @@ class Paths:
     def entries(self, rule: int) -> slice:
         """Slice the (rule, edge) pairs of one rule, root to leaf."""
         return slice(int(self.offsets[rule]), int(self.offsets[rule + 1]))
+
+    def count(self, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Count the marked (rule, edge) pairs of each rule."""
+        counts, offsets = np.zeros(self.n_rules, dtype=np.int64), self.offsets
+        for first, last in _split(offsets):
+            own = marked[offsets[first] : offsets[last]]
+            np.add.reduceat(own, offsets[first:last] - offsets[first], out=counts[first:last])
+        return counts
 
     @_kept
     def parent(self) -> NDArray[np.int64]:
@@ -185,6 +199,12 @@ class Paths:
         of_sibling = np.where(tree.is_leaf, -1, tree.leaf_class[self.sibling])
         certified: NDArray[np.bool_] = of_sibling[self.links] == self.leaf_class_of_entry
         return certified
+
+
+def _split(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Cut runs that follow one another into parts of about ``PART_ENTRIES`` or one run."""
+    cuts = np.searchsorted(offsets, np.arange(0, offsets[-1], PART_ENTRIES))
+    return pairwise(np.unique([*cuts.tolist(), len(offsets) - 1]).tolist())
 
 
 def trace_paths(tree: Tree, rf_tol: float = DEFAULT_RF_TOL) -> Paths:

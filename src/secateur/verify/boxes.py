@@ -41,9 +41,8 @@ class Boxes:
         self.features = np.unique(tree.feature[tree.feature >= 0])
         self.row_of = np.full(tree.n_features, -1, dtype=np.int64)
         self.row_of[self.features] = np.arange(len(self.features))
-        links = paths.links[kept]
-        place = self.place_of[paths.rule[kept]]
-        links, place = links[place >= 0], place[place >= 0]
+        own = kept & (self.place_of >= 0)[paths.rule]
+        links, place = paths.links[own], self.place_of[paths.rule[own]]
         nodes, to_left = paths.parent[links], paths.is_left[links]
         row, limit = self.row_of[tree.feature[nodes]], paths.limit[nodes]
         shape = len(self.features), len(rules)

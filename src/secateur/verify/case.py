@@ -27,8 +27,8 @@ __all__ = ["COUNT_TOLERANCE", "Case", "find_shares"]
 
 # Sums of weights may be taken in another order here than where they were counted.
 COUNT_TOLERANCE = 1e-9
-# Boxes are made for so many rules at a time that they have about this many sides.
-BOX_SIDES = 1 << 24
+# Boxes are made for so many rules at a time that they have about this many sides, and as many links make them.
+BOX_SIDES = 1 << 22
 
 
 class Case:
@@ -85,7 +85,7 @@ class Case:
     def make_boxes(self, kept: NDArray[np.bool_], rules: NDArray[np.int64]) -> Iterator[Boxes]:
         """Make the boxes of the rules' kept edges, for a bounded number of rules at a time."""
         width = 1 + sum(1 + len(levels or ()) for levels in self.tree.categories)
-        size = max(1, BOX_SIDES // width)
+        size = max(1, BOX_SIDES // max(width, int(np.diff(self.paths.offsets).max(initial=0))))
         for first in range(0, len(rules), size):
             yield Boxes(self.tree, self.paths, kept, rules[first : first + size])
 

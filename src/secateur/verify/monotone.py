@@ -115,7 +115,7 @@ class Monotone:
     def find_uncovered(self, deleted: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
         """List the rules that no row reaches, and those whose rows cannot all be moved into their leaf."""
         paths = self.paths
-        widened = np.unique(paths.rule[deleted])
+        widened = np.unique(paths.rule[deleted]).astype(np.int64)
         reached: set[int] = set()
         for boxes in self._make_boxes(self.every, widened):
             reached |= set(boxes.rules[self._is_reached(boxes)].tolist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ class Paths(NamedTuple):
 
     leaves: NDArray[np.int64]
     offsets: NDArray[np.int64]  # links[offsets[i]:offsets[i + 1]] lead to leaves[i]
-    links: NDArray[np.int64]
-    rule: NDArray[np.int64]  # the i of each link
+    links: NDArray[np.int32]
+    rule: NDArray[np.int32]  # the i of each link
     parent: NDArray[np.int64]  # by node
     is_left: NDArray[np.bool_]
     limit: NDArray[np.float64]  # by node: the largest number of the tree's dtype that goes left
@@ -27,14 +28,15 @@ class Paths(NamedTuple):
 def walk_paths(tree: Tree) -> Paths:
     """Walk the tree once, from left to right."""
     lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
-    leaves, offsets, links, path = [], [0], [], [0]
+    leaves, offsets, path = [], [0], [0]
+    links = array("i")  # the longest of all, four bytes each
     stack = [(0, 0)]
     while stack:
         node, depth = stack.pop()
         path[depth:] = [node]
         if lefts[node] < 0:
             leaves.append(node)
-            links += path[1:]
+            links.extend(path[1:])
             offsets.append(len(links))
         else:
             stack += [(rights[node], depth + 1), (lefts[node], depth + 1)]
@@ -45,8 +47,8 @@ def walk_paths(tree: Tree) -> Paths:
     return Paths(
         leaves=np.array(leaves),
         offsets=np.array(offsets),
-        links=np.array(links, dtype=np.int64),
-        rule=np.repeat(np.arange(len(leaves)), np.diff(offsets)),
+        links=np.asarray(links),
+        rule=np.repeat(np.arange(len(leaves), dtype=np.int32), np.diff(offsets)),
         parent=parent,
         is_left=is_left,
         limit=largest_not_above(tree.threshold, tree.dtype),

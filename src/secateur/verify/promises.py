@@ -38,9 +38,13 @@ def check_structure(case: Case) -> bool:
     if case.record["leaf_ids"].tolist() != leaves:
         broken.append("The rules are not one for each leaf in source order.")
     else:
-        listed = walked = _cut(case.paths.links, case.paths.offsets)
+        listed: list[Any] = leaves
+        walked = listed  # where all are equal, they need not be listed
         if not all(np.array_equal(case.record[name], getattr(case.paths, name)) for name in ("links", "offsets")):
-            listed = _cut(case.record["links"], case.record["offsets"])
+            walked, listed = (
+                _cut(case.paths.links, case.paths.offsets),
+                _cut(case.record["links"], case.record["offsets"]),
+            )
         labels = case.tree.classes[case.classes].tolist()
         parts = leaves, walked, listed, labels, case.record["predictions"]
         for leaf, path, links, label, said in zip(*parts, strict=True):
@@ -302,7 +306,7 @@ def _check_certificate(case: Case) -> None:
     if signs is not None:
         _check_monotone(case, signs)
         return
-    unsigned = case.rules_with(case.deleted & (case.record["kinds"].astype(str) == "monotone"))
+    unsigned = case.rules_with(case.deleted & (case.record["kinds"] == "monotone"))
     case.failures += [
         f"The rule of leaf {case.leaves[rule]} is said to depend on monotonicity, but no signs are stated."
         for rule in np.flatnonzero(unsigned)[:SHOWN_FAILURES]
@@ -382,10 +386,10 @@ def _check_sentence(case: Case, proved: str) -> None:
 
 def _find_exact(case: Case) -> NDArray[np.bool_]:
     """Mark the edges that were deleted because no leaf of another class is met without them."""
-    return np.asarray(case.record["kinds"].astype(str) == EXACT_KIND)
+    return np.asarray(case.record["kinds"] == EXACT_KIND, dtype=bool)
 
 
-def _cut(links: NDArray[np.int64], offsets: NDArray[np.int64]) -> list[list[int]]:
+def _cut(links: NDArray[np.int32], offsets: NDArray[np.int64]) -> list[list[int]]:
     """Cut the links into those of each rule."""
     flat = links.tolist()
     return [flat[first:last] for first, last in pairwise(offsets.tolist())]

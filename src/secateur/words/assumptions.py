@@ -65,7 +65,7 @@ class FactsUsed:
     def _by_rule(self) -> list[tuple[str, ...]]:
         needed: list[tuple[str, ...]] = [()] * self._paths.n_rules
         facts = self._tree.facts
-        widened = np.bincount(self._paths.rule[self._deleted], minlength=self._paths.n_rules) > 0
+        widened = self._paths.count(self._deleted) > 0
         if not facts or not widened.any():
             return needed
         start = np.flatnonzero(widened)

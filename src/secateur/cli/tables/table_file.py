@@ -6,7 +6,6 @@ import re
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from secateur.errors import InputError
 from secateur.rows.arrow_files import open_arrow
 from secateur.rows.file_format import find_file
 from secateur.rows.file_queries import check_twice, check_width, connect, open_relation
+from secateur.rows.leftovers import make_room
 from secateur.rows.written_values import TRUTH_WORDS
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ def read_table(
     >>> table.whole
     ('age',)
     """
-    with TemporaryDirectory(prefix="secateur-") as created:
-        room = Path(created)
+    with make_room() as room:
         name, path = find_file(source, room)
         size = path.stat().st_size
         if sample is None:

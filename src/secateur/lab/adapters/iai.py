@@ -34,6 +34,7 @@ from secateur.adapters.model_checks import read_bytes, reject_damage
 from secateur.adapters.nodes import Node, make_from_nodes, order_nodes
 from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
 from secateur.frames import frame_columns
+from secateur.limits import JSON_MARKS, check_parsed_size
 from secateur.tree.tree import Tree
 
 __all__ = ["read_iai", "read_model"]
@@ -107,6 +108,7 @@ def _load(source: Any) -> dict[str, Any]:
     if isinstance(source, (str, os.PathLike)):
         text = source if isinstance(source, str) and source.lstrip().startswith(("{", "[")) else None
         data = read_bytes(source, "The IAI JSON") if text is None else text
+        check_parsed_size(data, JSON_MARKS, "The IAI JSON")
         try:
             content = json.loads(data)
         except UnicodeDecodeError as error:
