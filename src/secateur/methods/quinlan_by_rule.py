@@ -37,6 +37,7 @@ class Limits(NamedTuple):
     alpha: float
     certainty_tolerance: float
     p_tolerance: float
+    to_leaf: bool  # of conditions that are equally good, the one nearest the leaf goes first, not the root
     # The kernels' p-values differ from numpy's by less than this, relatively. Who needs to know better asks numpy.
     doubt: float = 1e-11
 
@@ -154,6 +155,7 @@ def _make_rounds(tree: Tree, n_blocks: int, limits: Limits, log_gamma: NDArray[n
         limit=limits.alpha * (1 + limits.p_tolerance),
         certainty_tolerance=limits.certainty_tolerance,
         p_tolerance=limits.p_tolerance,
+        to_leaf=limits.to_leaf,
         doubt=limits.doubt,
         log_gamma=log_gamma,
         violates=np.zeros((n_blocks, depth, BLOCK_WORDS), dtype=np.uint64),
