@@ -286,7 +286,7 @@ def test_te2rules_is_stored_with_its_version_and_of_cart_trees_alone(tmp_path: P
 
 
 def test_rows_of_the_runtime_study_are_nested_and_keep_every_leaf() -> None:
-    model, X, _ = runtime._problem(0, 32, 4096, 16384)
+    model, X, _ = runtime.make_problem(0, 32, 4096, 16384)
     assert model.get_n_leaves() == 32
     assert len(np.unique(model.apply(X[:4096]))) == 32
 

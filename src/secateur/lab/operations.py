@@ -1,0 +1,227 @@
+"""The paper's procedures in plain steps that count what they do, at the sizes of its runtime study.
+
+Section 4.4 of the paper counts operations, and so does this: seconds depend on the machine and the program. Counted are
+
+- entries: nodes of the tree and (rule, edge) pairs, looked at once;
+- trials: sets of conditions that are judged by the rows that satisfy them;
+- row tests: a row for the mask of an edge, and a row for each mask that a trial intersects;
+- comparisons: a condition on the path of a leaf of another class, held against what is left of a rule.
+
+M2-P judges no rows. Whoever passes rows to it gets the support and the reliability of its rules, and pays for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import secateur
+from secateur.lab.runtime import FIXED_LEAVES, FIXED_ROWS, LEAF_TARGETS, ROW_COUNTS, SEEDS, make_problem
+from secateur.methods.contract import DEFAULT_TOLERANCE
+from secateur.methods.fisher import fisher_greater
+from secateur.methods.quinlan import CERTAINTY_TOLERANCE, P_TOLERANCE
+from secateur.tree.paths import Paths, trace_paths
+from secateur.tree.tree import Tree
+
+__all__ = ["PROCEDURES", "WITH_ROWS", "Work", "count_work", "run_operations"]
+
+WITH_ROWS = "M2-P with rows"
+ALPHA = 0.01
+
+
+@dataclass
+class Work:
+    """What a procedure did, the bound that the paper gives for it, and what it deleted."""
+
+    entries: int = 0
+    trials: int = 0
+    row_tests: int = 0
+    comparisons: int = 0
+    bound: int = 0
+    deleted: set[tuple[int, int]] = field(default_factory=set)  # (leaf, edge)
+
+    @property
+    def operations(self) -> int:
+        """All that was counted, but for trials, which consist of row tests."""
+        return self.entries + self.row_tests + self.comparisons
+
+
+class _Twin:
+    """A tree, its training rows, and the count of what is done with them."""
+
+    def __init__(self, tree: Tree, X: Any, y: Any) -> None:
+        self.tree, self.paths, self.work = tree, trace_paths(tree), Work()
+        self.X, self.y = np.asarray(X, dtype=np.float32), np.asarray(y)
+        self.work.entries += tree.n_nodes + len(self.paths.links)
+        self.masks: dict[int, NDArray[np.bool_]] = {}
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The conditions of each rule."""
+        return np.diff(self.paths.offsets)
+
+    def make_masks(self) -> None:
+        """Make the mask of every edge."""
+        tree, paths = self.tree, self.paths
+        for link in range(1, tree.n_nodes):
+            parent = paths.parent[link]
+            goes_left = self.X[:, tree.feature[parent]] <= tree.threshold[parent]
+            self.masks[link] = goes_left if paths.is_left[link] else ~goes_left
+        self.work.row_tests += len(self.X) * (tree.n_nodes - 1)
+
+    def judge(self, links: list[int], class_id: int) -> tuple[int, int]:
+        """Count the rows of the class that satisfy conditions, and all such rows."""
+        inside = np.ones(len(self.X), dtype=bool)
+        for link in links:
+            inside &= self.masks[link]
+        self.work.trials += 1
+        self.work.row_tests += len(self.X) * len(links)
+        return int(np.count_nonzero(self.y[inside] == self.tree.classes[class_id])), int(np.count_nonzero(inside))
+
+    def shorten(self, find: Callable[[int, list[int], int], list[int]]) -> Work:
+        """Delete from every rule what is found for its place, its edges from root to leaf, and its class."""
+        for rule, leaf in enumerate(self.paths.leaf_ids.tolist()):
+            links = self.paths.links[self.paths.entries(rule)].tolist()
+            gone = find(rule, links, int(self.paths.leaf_class[rule]))
+            self.work.deleted |= {(leaf, link) for link in gone}
+        return self.work
+
+
+def _pick(paths: Paths, rule: int, wanted: NDArray[np.bool_]) -> list[int]:
+    entries = paths.entries(rule)
+    picked: list[int] = paths.links[entries][wanted[entries]].tolist()
+    return picked
+
+
+def _sibling(twin: _Twin, *, rows: bool) -> Work:
+    def find(rule: int, links: list[int], class_id: int) -> list[int]:
+        gone = _pick(twin.paths, rule, twin.paths.sibling_certified)
+        if rows:
+            twin.judge([link for link in links if link not in gone], class_id)
+        return gone
+
+    twin.work.bound = twin.tree.n_nodes + len(twin.paths.links)
+    if rows:
+        twin.make_masks()
+    return twin.shorten(find)
+
+
+def _mismatch(twin: _Twin) -> Work:
+    tolerance, suspects = Fraction(str(DEFAULT_TOLERANCE)), twin.paths.mismatched & ~twin.paths.inside_h
+
+    def find(rule: int, links: list[int], class_id: int) -> list[int]:
+        def reliability(gone: list[int]) -> Fraction:
+            right, total = twin.judge([link for link in links if link not in gone], class_id)
+            return Fraction(right, total) if total else Fraction(-9)
+
+        candidates = _pick(twin.paths, rule, suspects)[::-1]
+        own = reliability([]) if candidates else Fraction(-9)
+        if own < 0 or abs(reliability(candidates) - own) <= tolerance:
+            return candidates if own >= 0 else []
+        gone: list[int] = []
+        for link in candidates:
+            if abs(reliability([*gone, link]) - own) <= tolerance:
+                gone.append(link)
+        return gone
+
+    n_candidates = np.bincount(twin.paths.rule, suspects, twin.paths.n_rules).astype(np.int64)
+    steps = twin.tree.n_nodes - 1 + int((twin.lengths * (n_candidates + 2)).sum())
+    twin.work.bound = twin.work.entries + len(twin.X) * steps
+    twin.make_masks()
+    return twin.shorten(find)
+
+
+def _quinlan(twin: _Twin) -> Work:
+    def find(rule: int, links: list[int], class_id: int) -> list[int]:
+        kept = list(links)
+        right, total = twin.judge(kept, class_id)
+        while total and kept:
+            found = [twin.judge([other for other in kept if other != link], class_id) for link in kept]
+            wide_right, wide_total = np.array(found, dtype=np.float64).T
+            certainty = wide_right / wide_total
+            p = fisher_greater(*np.broadcast_arrays(right, total, wide_right - right, wide_total - total))
+            may_go = (certainty >= right / total - CERTAINTY_TOLERANCE) | (p > ALPHA * (1 + P_TOLERANCE))
+            if not may_go.any():
+                break
+            best = may_go & (certainty == certainty[may_go].max())
+            chosen = int(np.argmax(best & (p >= p[best].max() * (1 - P_TOLERANCE))))
+            right, total = found[chosen]
+            del kept[chosen]
+        return [link for link in links if link not in kept]
+
+    twin.work.bound = twin.work.entries + len(twin.X) * (twin.tree.n_nodes - 1 + int((twin.lengths**3).sum()))
+    twin.make_masks()
+    return twin.shorten(find)
+
+
+def _redundancy(twin: _Twin) -> Work:
+    tree, paths = twin.tree, twin.paths
+    limits = tree.threshold[paths.parent]
+    low = np.where(paths.is_left, -np.inf, limits).tolist()
+    high = np.where(paths.is_left, limits, np.inf).tolist()
+    column = tree.feature[paths.parent].tolist()
+    others = [paths.links[paths.entries(rule)].tolist() for rule in range(paths.n_rules)]
+
+    def meets(box: dict[int, tuple[float, float]], path: list[int]) -> bool:
+        for link in path:
+            twin.work.comparisons += 1
+            lower, upper = box.get(column[link], (-np.inf, np.inf))
+            if max(lower, low[link]) >= min(upper, high[link]):
+                return False
+        return True
+
+    def find(rule: int, links: list[int], class_id: int) -> list[int]:
+        box: dict[int, tuple[float, float]] = {}
+        for link in links:
+            lower, upper = box.get(column[link], (-np.inf, np.inf))
+            box[column[link]] = max(lower, low[link]), min(upper, high[link])
+        foreign = [path for path, label in zip(others, paths.leaf_class, strict=True) if label != class_id]
+        gone = []
+        for feature in list(box):
+            wider = {other: bounds for other, bounds in box.items() if other != feature}
+            if not any(meets(wider, path) for path in foreign):
+                box = wider
+                gone += [link for link in links if column[link] == feature]
+        return gone
+
+    twin.work.bound = twin.work.entries + paths.n_rules**2 * tree.depth**2
+    return twin.shorten(find)
+
+
+PROCEDURES: dict[str, Callable[[_Twin], Work]] = {
+    "M1-P": _mismatch,
+    "M2-P": lambda twin: _sibling(twin, rows=False),
+    WITH_ROWS: lambda twin: _sibling(twin, rows=True),
+    "Quinlan": _quinlan,
+    "Izza": _redundancy,
+}
+
+
+def count_work(tree: Tree, X: Any, y: Any, procedure: str) -> Work:
+    """Run a procedure in plain steps on the training rows of a tree, and count what it does."""
+    return PROCEDURES[procedure](_Twin(tree, X, y))
+
+
+def run_operations(progress: Callable[[str], None], row_counts: tuple[int, ...] = ROW_COUNTS) -> list[dict[str, Any]]:
+    """Count both panels of the runtime study: leaves at 2,048 rows, and rows at 32 leaves."""
+    problems = [
+        ("leaves", leaves, make_problem(seed, leaves, FIXED_ROWS, FIXED_ROWS), FIXED_ROWS)
+        for leaves in LEAF_TARGETS
+        for seed in SEEDS
+    ]
+    sources = [make_problem(seed, FIXED_LEAVES, ROW_COUNTS[0], max(row_counts)) for seed in SEEDS]
+    problems += [("rows", n_rows, source, n_rows) for n_rows in row_counts for source in sources]
+    found = []
+    for panel, size, (model, X, y), n_rows in problems:
+        tree = secateur.from_model(model)
+        for procedure in PROCEDURES:
+            work = vars(count_work(tree, X[:n_rows], y[:n_rows], procedure))
+            counts = {name: number for name, number in work.items() if name != "deleted"}
+            found.append({"panel": panel, "size": size, "method": procedure, "depth": tree.depth, **counts})
+        progress(f"{size:,} {panel}")
+    return found
