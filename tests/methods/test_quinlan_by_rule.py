@@ -198,3 +198,10 @@ def test_it_is_chosen_for_many_rows_without_weights_only(monkeypatch: pytest.Mon
         assert not is_suited(evidence, paths)
     with mock.patch.object(quinlan_by_rule, "PLAIN_PAIRS", sys.maxsize):
         assert not is_suited(evidence, paths)
+
+
+def test_a_tree_of_one_leaf_has_nothing_to_delete() -> None:
+    X, y = np.zeros((1_000, 2), dtype=np.float32), np.repeat([0, 1], 500)
+    model = DecisionTreeClassifier().fit(X, y)
+    (rule,) = secateur.simplify(model, X, y, method="quinlan", each_leaf=True)
+    assert (rule.kept_ids, rule.support) == ((), 1_000)

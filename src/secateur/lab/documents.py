@@ -23,7 +23,7 @@ from secateur.lab.pages import FAR, Page, make_pages, to_markdown, tolerance_pag
 from secateur.lab.protocol import ARMS, DATASETS, METHODS
 from secateur.lab.runtime import PAPER_RATIOS, PAPER_SECONDS, Timing, draw_runtime
 from secateur.lab.sparse import SOLVERS, sparse_page
-from secateur.lab.stored_results import load_study, load_timings, load_versions
+from secateur.lab.stored_results import load_counted, load_study, load_versions
 from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 from secateur.rows.whole_files import write_whole
 
@@ -239,7 +239,7 @@ def _differences(evidence: Evidence) -> str:
 def _tolerances(evidence: Evidence) -> str:
     differing = [choice.dataset for choice in evidence.choices if choice.picked != choice.assumed]
     words = (
-        f"The paper does not print its ε. {describe_nearest(evidence)} By the paper's rule our results give other "
+        f"The paper does not print its ε. {describe_nearest()} By the paper's rule our results give other "
         f"values for {' and '.join(differing)}, because of the stand-in arm:\n\n"
     )
     return words + to_markdown(tolerance_page(evidence.choices, "CART and stand-in"), level=4)
@@ -364,7 +364,7 @@ def _runtime(evidence: Evidence) -> str:
         ratios = [find(panel, size, slow) / find(panel, size, fast) for find in (evidence.operations, evidence.seconds)]
         work_ratio, seconds_ratio = (f"{ratio:.1f} ×" for ratio in ratios)
         rows.append((f"{fast} against {slow}, {size:,} {panel}", work_ratio, seconds_ratio, f"{theirs:g} ×"))
-    machine = load_timings()["machine"]
+    machine = load_counted("runtime")["machine"]
     note = f"medians; our seconds on {machine['cores']} cores, Python {machine['python']}, numpy {machine['numpy']}"
     header = ("", "operations", "our seconds", "the paper's seconds")
     powers = ", ".join(
@@ -429,7 +429,7 @@ def write_documents(docs: Path) -> list[Path]:
 
 def _draw_curves(directory: Path) -> list[Path]:
     """Draw the figures that need matplotlib."""
-    timings = [Timing(**{**one, "seconds": tuple(one["seconds"])}) for one in load_timings()["timings"]]
+    timings = [Timing(**{**one, "seconds": tuple(one["seconds"])}) for one in load_counted("runtime")["timings"]]
     paths = draw_runtime(timings, directory, kinds=("svg",))
     for arm in ARM_NAMES:
         points = beyond.find_fronts(beyond.summarize_beyond(load_study("beyond", arm)))

@@ -13,9 +13,9 @@ from secateur.lab.operations import Work
 from secateur.lab.protocol import ARMS, DATASETS, TOLERANCES
 from secateur.lab.readings import Fit, count_undefined, fit_readings
 from secateur.lab.sparse import list_values
-from secateur.lab.stored_results import load_operations, load_states, load_study, load_table, load_timings
+from secateur.lab.stored_results import load_counted, load_study, load_table
 from secateur.lab.summary import LEAST_SPLITS, NO_SPREAD, PAPER_COLUMNS, Cell, compare, summarize
-from secateur.lab.tolerances import Choice, choose_tolerances, find_nearest
+from secateur.lab.tolerances import Choice, choose_tolerances
 from secateur.lab.verdicts import Estimate, Values, mean_of
 
 __all__ = ["ARM_NAMES", "Evidence"]
@@ -102,60 +102,44 @@ class Evidence:
     @cached_property
     def states(self) -> dict[str, dict[str, int]]:
         """In how many states of its tree each statement about a deterministic table is true."""
-        return load_states()
+        found: dict[str, dict[str, int]] = load_counted("deterministic_states")
+        return found
 
-    @cached_property
-    def nearest(self) -> dict[tuple[str, bool], int]:
-        """On how many data sets the ε of the tables is the nearest of the grid, by arm and whether in points."""
-        return {
-            (arm, in_points): sum(
-                tolerance == TOLERANCES[dataset]
-                for dataset, tolerance in find_nearest(
-                    ARMS[arm], load_study("splits", arm), in_points=in_points
-                ).items()
-            )
-            for arm in ARM_NAMES
-            for in_points in (False, True)
-        }
-
-    def proved(self, solver: str, kind: str, method: str, column: str) -> dict[str, Values]:
-        """One number of every split of trees proved optimal, by data set that has enough of them to judge."""
+    def proved(self, solver: str, kind: str, method: str, column: str) -> list[Values]:
+        """One number of every split of trees proved optimal, data set after data set that has enough of them."""
         found = list_values(load_study("sparse", solver), kind, method, column)
-        return {dataset: np.array(values) for dataset, values in found.items() if len(values) >= LEAST_SPLITS}
+        return [np.array(values) for values in found.values() if len(values) >= LEAST_SPLITS]
 
     @cached_property
     def timings(self) -> dict[tuple[str, int, str], list[float]]:
         """The seconds of every call of the runtime study."""
-        return {(one["panel"], one["size"], one["method"]): one["seconds"] for one in load_timings()["timings"]}
+        return {
+            (one["panel"], one["size"], one["method"]): one["seconds"] for one in load_counted("runtime")["timings"]
+        }
 
     def seconds(self, panel: str, size: int, method: str) -> float:
         """The median of a procedure's seconds."""
         return median(self.timings[panel, size, method])
 
     @cached_property
-    def _operations(self) -> dict[tuple[str, int, str], list[Work]]:
-        found: dict[tuple[str, int, str], list[Work]] = {}
-        for row in load_operations():
-            counts = {name: row[name] for name in ("entries", "trials", "row_tests", "comparisons", "bound")}
-            found.setdefault((row["panel"], row["size"], row["method"]), []).append(Work(**counts))
-        return found
+    def _works(self) -> list[tuple[tuple[str, int, str], Work]]:
+        counts = [name for name in vars(Work()) if name != "deleted"]
+        return [
+            ((row["panel"], row["size"], row["method"]), Work(**{name: row[name] for name in counts}))
+            for row in load_counted("operations")
+        ]
 
     def sizes(self, panel: str) -> list[int]:
         """The sizes at which operations were counted."""
-        return sorted({size for name, size, _ in self._operations if name == panel})
+        return sorted({size for (name, size, _), _ in self._works if name == panel})
 
     def operations(self, panel: str, size: int, method: str) -> float:
         """The median over seeds of what a procedure does."""
-        return median(work.operations for work in self._operations[panel, size, method])
+        return median(work.operations for key, work in self._works if key == (panel, size, method))
 
     def most_of_bound(self, method: str) -> float:
         """The largest share of the paper's bound that a procedure takes, over all sizes and seeds."""
-        return max(
-            work.operations / work.bound
-            for key, works in self._operations.items()
-            if key[2] == method
-            for work in works
-        )
+        return max(work.operations / work.bound for (_, _, name), work in self._works if name == method)
 
     def growth(self, panel: str, method: str) -> float:
         """The power of the size that operations grow with."""

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from secateur.lab.evidence import ARM_NAMES, Evidence
-from secateur.lab.protocol import N_SPLITS, TOLERANCES
+from secateur.lab.protocol import ARMS, N_SPLITS, TOLERANCES
 from secateur.lab.readings import LEAF_TIES, SINGLE_CONDITIONS
+from secateur.lab.stored_results import load_study
 from secateur.lab.summary import expected_by_dataset
+from secateur.lab.tolerances import count_nearest
 
 __all__ = ["OPEN_POINTS", "OpenPoint", "describe_nearest"]
 
@@ -91,10 +93,13 @@ def _unaffected(evidence: Evidence) -> str:
     )
 
 
-def describe_nearest(evidence: Evidence) -> str:
+def describe_nearest() -> str:
     """Say on how many data sets the ε of the tables is the nearest of the grid, in both arms."""
-    found, n_datasets = evidence.nearest, len(TOLERANCES)
-    errors, points = ([found[arm, in_points] for arm in ARM_NAMES] for in_points in (False, True))
+    n_datasets = len(TOLERANCES)
+    errors, points = (
+        [count_nearest(ARMS[arm], load_study("splits", arm), in_points=in_points) for arm in ARM_NAMES]
+        for in_points in (False, True)
+    )
     return (
         "Of the six values of its grid, ours is the one whose M1-P numbers are nearest to the printed ones: by "
         f"distance in SE on {errors[0]} of {n_datasets} data sets for the stand-in and, independently, on {errors[1]} "
@@ -106,7 +111,7 @@ def _tolerances(evidence: Evidence) -> str:
     differing = [choice for choice in evidence.choices if choice.picked != choice.assumed]
     listed = " and ".join(f"{c.picked:g} for {c.dataset}" for c in differing if c.picked is not None)
     return (
-        f"{describe_nearest(evidence)} The paper's rule (most deletion, accuracy not falling, conflict at most 5 %, "
+        f"{describe_nearest()} The paper's rule (most deletion, accuracy not falling, conflict at most 5 %, "
         f"both learners) picks the same on our results for {len(evidence.choices) - len(differing)} data sets, and "
         f"{listed}."
     )

@@ -25,7 +25,7 @@ from secateur.lab.runtime import FIXED_LEAVES, FIXED_ROWS, LEAF_TARGETS, ROW_COU
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.fisher import fisher_greater
 from secateur.methods.quinlan import CERTAINTY_TOLERANCE, P_TOLERANCE
-from secateur.tree.paths import Paths, trace_paths
+from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 
 __all__ = ["PROCEDURES", "WITH_ROWS", "Work", "count_work", "run_operations"]
@@ -55,24 +55,21 @@ class _Twin:
     """A tree, its training rows, and the count of what is done with them."""
 
     def __init__(self, tree: Tree, X: Any, y: Any) -> None:
-        self.tree, self.paths, self.work = tree, trace_paths(tree), Work()
+        self.tree, self.paths = tree, trace_paths(tree)
         self.X, self.y = np.asarray(X, dtype=np.float32), np.asarray(y)
-        self.work.entries += tree.n_nodes + len(self.paths.links)
+        self.lengths = np.diff(self.paths.offsets)
         self.masks: dict[int, NDArray[np.bool_]] = {}
+        size = tree.n_nodes + len(self.paths.links)
+        self.work = Work(entries=size, bound=size)
 
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """The conditions of each rule."""
-        return np.diff(self.paths.offsets)
-
-    def make_masks(self) -> None:
-        """Make the mask of every edge."""
+    def make_masks(self, bound: int) -> None:
+        """Make the mask of every edge; the bound is that of the masks that trials intersect."""
         tree, paths = self.tree, self.paths
         for link in range(1, tree.n_nodes):
-            parent = paths.parent[link]
-            goes_left = self.X[:, tree.feature[parent]] <= tree.threshold[parent]
+            goes_left = self.X[:, tree.feature[paths.parent[link]]] <= tree.threshold[paths.parent[link]]
             self.masks[link] = goes_left if paths.is_left[link] else ~goes_left
         self.work.row_tests += len(self.X) * (tree.n_nodes - 1)
+        self.work.bound += len(self.X) * (tree.n_nodes - 1 + bound)
 
     def judge(self, links: list[int], class_id: int) -> tuple[int, int]:
         """Count the rows of the class that satisfy conditions, and all such rows."""
@@ -83,65 +80,64 @@ class _Twin:
         self.work.row_tests += len(self.X) * len(links)
         return int(np.count_nonzero(self.y[inside] == self.tree.classes[class_id])), int(np.count_nonzero(inside))
 
-    def shorten(self, find: Callable[[int, list[int], int], list[int]]) -> Work:
-        """Delete from every rule what is found for its place, its edges from root to leaf, and its class."""
+    def shorten(self, find: Callable[[list[int], int, list[int]], list[int]], offered: NDArray[np.bool_]) -> Work:
+        """Delete from every rule what is found for its edges from root to leaf, its class, and the edges on offer."""
         for rule, leaf in enumerate(self.paths.leaf_ids.tolist()):
-            links = self.paths.links[self.paths.entries(rule)].tolist()
-            gone = find(rule, links, int(self.paths.leaf_class[rule]))
+            entries = self.paths.entries(rule)
+            links = self.paths.links[entries]
+            gone = find(links.tolist(), int(self.paths.leaf_class[rule]), links[offered[entries]].tolist())
             self.work.deleted |= {(leaf, link) for link in gone}
         return self.work
 
 
-def _pick(paths: Paths, rule: int, wanted: NDArray[np.bool_]) -> list[int]:
-    entries = paths.entries(rule)
-    picked: list[int] = paths.links[entries][wanted[entries]].tolist()
-    return picked
+def _without(links: list[int], gone: list[int]) -> list[int]:
+    return [link for link in links if link not in gone]
 
 
-def _sibling(twin: _Twin, *, rows: bool) -> Work:
-    def find(rule: int, links: list[int], class_id: int) -> list[int]:
-        gone = _pick(twin.paths, rule, twin.paths.sibling_certified)
-        if rows:
-            twin.judge([link for link in links if link not in gone], class_id)
-        return gone
+def _sibling(twin: _Twin) -> Work:
+    return twin.shorten(lambda links, class_id, offered: offered, twin.paths.sibling_certified)
 
-    twin.work.bound = twin.tree.n_nodes + len(twin.paths.links)
-    if rows:
-        twin.make_masks()
-    return twin.shorten(find)
+
+def _sibling_with_rows(twin: _Twin) -> Work:
+    def find(links: list[int], class_id: int, offered: list[int]) -> list[int]:
+        twin.judge(_without(links, offered), class_id)
+        return offered
+
+    twin.make_masks(len(twin.paths.links))
+    return twin.shorten(find, twin.paths.sibling_certified)
 
 
 def _mismatch(twin: _Twin) -> Work:
     tolerance, suspects = Fraction(str(DEFAULT_TOLERANCE)), twin.paths.mismatched & ~twin.paths.inside_h
 
-    def find(rule: int, links: list[int], class_id: int) -> list[int]:
-        def reliability(gone: list[int]) -> Fraction:
-            right, total = twin.judge([link for link in links if link not in gone], class_id)
-            return Fraction(right, total) if total else Fraction(-9)
+    def find(links: list[int], class_id: int, offered: list[int]) -> list[int]:
+        def is_within(gone: list[int]) -> bool:
+            right, total = twin.judge(_without(links, gone), class_id)
+            return abs(Fraction(right, total) - own) <= tolerance
 
-        candidates = _pick(twin.paths, rule, suspects)[::-1]
-        own = reliability([]) if candidates else Fraction(-9)
-        if own < 0 or abs(reliability(candidates) - own) <= tolerance:
-            return candidates if own >= 0 else []
+        right, total = twin.judge(links, class_id) if offered else (0, 0)
+        if total == 0:
+            return []
+        own = Fraction(right, total)
+        if is_within(offered):
+            return offered
         gone: list[int] = []
-        for link in candidates:
-            if abs(reliability([*gone, link]) - own) <= tolerance:
+        for link in reversed(offered):
+            if is_within([*gone, link]):
                 gone.append(link)
         return gone
 
-    n_candidates = np.bincount(twin.paths.rule, suspects, twin.paths.n_rules).astype(np.int64)
-    steps = twin.tree.n_nodes - 1 + int((twin.lengths * (n_candidates + 2)).sum())
-    twin.work.bound = twin.work.entries + len(twin.X) * steps
-    twin.make_masks()
-    return twin.shorten(find)
+    n_offered = np.bincount(twin.paths.rule, suspects, twin.paths.n_rules).astype(np.int64)
+    twin.make_masks(int((twin.lengths * (n_offered + 2)).sum()))
+    return twin.shorten(find, suspects)
 
 
 def _quinlan(twin: _Twin) -> Work:
-    def find(rule: int, links: list[int], class_id: int) -> list[int]:
+    def find(links: list[int], class_id: int, offered: list[int]) -> list[int]:
         kept = list(links)
         right, total = twin.judge(kept, class_id)
         while total and kept:
-            found = [twin.judge([other for other in kept if other != link], class_id) for link in kept]
+            found = [twin.judge(_without(kept, [link]), class_id) for link in kept]
             wide_right, wide_total = np.array(found, dtype=np.float64).T
             certainty = wide_right / wide_total
             p = fisher_greater(*np.broadcast_arrays(right, total, wide_right - right, wide_total - total))
@@ -152,51 +148,49 @@ def _quinlan(twin: _Twin) -> Work:
             chosen = int(np.argmax(best & (p >= p[best].max() * (1 - P_TOLERANCE))))
             right, total = found[chosen]
             del kept[chosen]
-        return [link for link in links if link not in kept]
+        return _without(links, kept)
 
-    twin.work.bound = twin.work.entries + len(twin.X) * (twin.tree.n_nodes - 1 + int((twin.lengths**3).sum()))
-    twin.make_masks()
-    return twin.shorten(find)
+    twin.make_masks(int((twin.lengths**3).sum()))
+    return twin.shorten(find, np.ones(len(twin.paths.links), dtype=bool))
 
 
 def _redundancy(twin: _Twin) -> Work:
     tree, paths = twin.tree, twin.paths
-    limits = tree.threshold[paths.parent]
-    low = np.where(paths.is_left, -np.inf, limits).tolist()
-    high = np.where(paths.is_left, limits, np.inf).tolist()
-    column = tree.feature[paths.parent].tolist()
-    others = [paths.links[paths.entries(rule)].tolist() for rule in range(paths.n_rules)]
+    limits, column = tree.threshold[paths.parent], tree.feature[paths.parent].tolist()
+    sides = np.stack([np.where(paths.is_left, -np.inf, limits), np.where(paths.is_left, limits, np.inf)], axis=1)
+    rules = [paths.links[paths.entries(rule)].tolist() for rule in range(paths.n_rules)]
+
+    def narrow(box: dict[int, tuple[float, float]], link: int) -> tuple[float, float]:
+        low, high = box.get(column[link], (-np.inf, np.inf))
+        return max(low, sides[link, 0]), min(high, sides[link, 1])
 
     def meets(box: dict[int, tuple[float, float]], path: list[int]) -> bool:
         for link in path:
             twin.work.comparisons += 1
-            lower, upper = box.get(column[link], (-np.inf, np.inf))
-            if max(lower, low[link]) >= min(upper, high[link]):
+            low, high = narrow(box, link)
+            if low >= high:
                 return False
         return True
 
-    def find(rule: int, links: list[int], class_id: int) -> list[int]:
+    def find(links: list[int], class_id: int, offered: list[int]) -> list[int]:
         box: dict[int, tuple[float, float]] = {}
         for link in links:
-            lower, upper = box.get(column[link], (-np.inf, np.inf))
-            box[column[link]] = max(lower, low[link]), min(upper, high[link])
-        foreign = [path for path, label in zip(others, paths.leaf_class, strict=True) if label != class_id]
-        gone = []
+            box[column[link]] = narrow(box, link)
+        foreign = [path for path, label in zip(rules, paths.leaf_class, strict=True) if label != class_id]
         for feature in list(box):
             wider = {other: bounds for other, bounds in box.items() if other != feature}
             if not any(meets(wider, path) for path in foreign):
                 box = wider
-                gone += [link for link in links if column[link] == feature]
-        return gone
+        return [link for link in links if column[link] not in box]
 
-    twin.work.bound = twin.work.entries + paths.n_rules**2 * tree.depth**2
-    return twin.shorten(find)
+    twin.work.bound += paths.n_rules**2 * tree.depth**2
+    return twin.shorten(find, np.ones(len(paths.links), dtype=bool))
 
 
 PROCEDURES: dict[str, Callable[[_Twin], Work]] = {
     "M1-P": _mismatch,
-    "M2-P": lambda twin: _sibling(twin, rows=False),
-    WITH_ROWS: lambda twin: _sibling(twin, rows=True),
+    "M2-P": _sibling,
+    WITH_ROWS: _sibling_with_rows,
     "Quinlan": _quinlan,
     "Izza": _redundancy,
 }

@@ -23,10 +23,7 @@ from secateur.rows.whole_files import write_whole
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = [
-    *("STORED", "load_operations", "load_states", "load_study", "load_table", "load_timings", "load_versions"),
-    "store_run",
-]
+__all__ = ["STORED", "load_counted", "load_study", "load_table", "load_versions", "store_run"]
 
 STORED: Traversable = files("secateur.lab") / "stored"
 ARMS = ("cart", "optimal")
@@ -71,22 +68,9 @@ def load_table(arm: str) -> list[dict[str, Any]]:
     return [{k: v if k in WORDS else float(v) for k, v in row.items()} for row in csv.DictReader(lines)]
 
 
-def load_timings() -> dict[str, Any]:
-    """Read the runtime study: the machine, and the seconds of every single call."""
-    found: dict[str, Any] = json.loads((STORED / "runtime.json").read_text(encoding="utf-8"))
-    return found
-
-
-def load_operations() -> list[dict[str, Any]]:
-    """Read what each procedure did at each size of the runtime study, by seed."""
-    found: list[dict[str, Any]] = json.loads((STORED / "operations.json").read_text(encoding="utf-8"))
-    return found
-
-
-def load_states() -> dict[str, dict[str, int]]:
-    """Read how often the trees of the deterministic tables, over states that break ties, give what the paper says."""
-    found: dict[str, dict[str, int]] = json.loads((STORED / "deterministic_states.json").read_text(encoding="utf-8"))
-    return found
+def load_counted(name: str) -> Any:
+    """Read what was timed or counted whole: ``runtime``, ``operations`` or ``deterministic_states``."""
+    return json.loads((STORED / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def store_run(output: Path, stored: Path) -> list[str]:

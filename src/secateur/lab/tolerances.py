@@ -13,7 +13,7 @@ from typing import Any
 from secateur.lab.protocol import DATASETS, GRID, TOLERANCES, Arm
 from secateur.lab.summary import HEADLINES, compare, summarize
 
-__all__ = ["Choice", "choose_tolerances", "find_nearest"]
+__all__ = ["Choice", "choose_tolerances", "count_nearest"]
 
 CONFLICT_CEILING = 5.0
 
@@ -47,8 +47,8 @@ def choose_tolerances(arms: Sequence[Sequence[dict[str, Any]]]) -> list[Choice]:
     return choices
 
 
-def find_nearest(arm: Arm, splits: Sequence[dict[str, Any]], *, in_points: bool = False) -> dict[str, float]:
-    """Find the tolerance of the grid under which M1-P comes nearest to the paper, for each data set of an arm.
+def count_nearest(arm: Arm, splits: Sequence[dict[str, Any]], *, in_points: bool = False) -> int:
+    """Count the data sets of an arm on which M1-P is nearest to the paper at our tolerance, of all in the grid.
 
     Near is the root mean square difference of the five headline numbers, in standard errors or in points.
     """
@@ -58,7 +58,7 @@ def find_nearest(arm: Arm, splits: Sequence[dict[str, Any]], *, in_points: bool 
         for cell in compare([row for row in table if row["method"] == "M1-P"], arm.beside, HEADLINES):
             sums = far.setdefault(cell.dataset, dict.fromkeys(GRID, 0.0))
             sums[tolerance] += (cell.ours - cell.theirs if in_points else cell.distance) ** 2
-    return {dataset: min(GRID, key=lambda tolerance: sums[tolerance]) for dataset, sums in far.items()}
+    return sum(min(GRID, key=lambda one: sums[one]) == TOLERANCES[dataset] for dataset, sums in far.items())
 
 
 def _means(splits: Sequence[dict[str, Any]], dataset: str, tolerance: float) -> dict[str, float]:

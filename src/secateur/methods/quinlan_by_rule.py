@@ -57,7 +57,7 @@ def is_suited(evidence: RowEvidence, paths: Paths) -> bool:
 def _count_workers(evidence: RowEvidence) -> int:
     """How many threads may work at a time, so that their masks fit in memory."""
     n_places = evidence.n_rows + TILE_ROWS * evidence.tree.n_classes
-    return min(n_threads(), 8 * MASK_BYTES // (n_places * evidence.tree.depth))
+    return min(n_threads(), 8 * MASK_BYTES // (n_places * max(1, evidence.tree.depth)))
 
 
 def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tuple[Outcome, NDArray[np.float64]]:
