@@ -113,9 +113,8 @@ class Evidence:
     @cached_property
     def timings(self) -> dict[tuple[str, int, str], list[float]]:
         """The seconds of every call of the runtime study."""
-        return {
-            (one["panel"], one["size"], one["method"]): one["seconds"] for one in load_counted("runtime")["timings"]
-        }
+        timings = load_counted("runtime")["timings"]
+        return {(one["panel"], one["size"], one["method"]): one["seconds"] for one in timings}
 
     def seconds(self, panel: str, size: int, method: str) -> float:
         """The median of a procedure's seconds."""

@@ -54,8 +54,8 @@ class Work:
 class _Twin:
     """A tree, its training rows, and the count of what is done with them."""
 
-    def __init__(self, tree: Tree, X: Any, y: Any) -> None:
-        self.tree, self.paths = tree, trace_paths(tree)
+    def __init__(self, tree: Tree, X: Any, y: Any, tolerance: float) -> None:
+        self.tree, self.paths, self.tolerance = tree, trace_paths(tree), Fraction(str(tolerance))
         self.X, self.y = np.asarray(X, dtype=np.float32), np.asarray(y)
         self.lengths = np.diff(self.paths.offsets)
         self.masks: dict[int, NDArray[np.bool_]] = {}
@@ -108,12 +108,12 @@ def _sibling_with_rows(twin: _Twin) -> Work:
 
 
 def _mismatch(twin: _Twin) -> Work:
-    tolerance, suspects = Fraction(str(DEFAULT_TOLERANCE)), twin.paths.mismatched & ~twin.paths.inside_h
+    suspects = twin.paths.mismatched & ~twin.paths.inside_h
 
     def find(links: list[int], class_id: int, offered: list[int]) -> list[int]:
         def is_within(gone: list[int]) -> bool:
             right, total = twin.judge(_without(links, gone), class_id)
-            return abs(Fraction(right, total) - own) <= tolerance
+            return abs(Fraction(right, total) - own) <= twin.tolerance
 
         right, total = twin.judge(links, class_id) if offered else (0, 0)
         if total == 0:
@@ -196,9 +196,9 @@ PROCEDURES: dict[str, Callable[[_Twin], Work]] = {
 }
 
 
-def count_work(tree: Tree, X: Any, y: Any, procedure: str) -> Work:
+def count_work(tree: Tree, X: Any, y: Any, procedure: str, tolerance: float = DEFAULT_TOLERANCE) -> Work:
     """Run a procedure in plain steps on the training rows of a tree, and count what it does."""
-    return PROCEDURES[procedure](_Twin(tree, X, y))
+    return PROCEDURES[procedure](_Twin(tree, X, y, tolerance))
 
 
 def run_operations(progress: Callable[[str], None], row_counts: tuple[int, ...] = ROW_COUNTS) -> list[dict[str, Any]]:
