@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import secateur
+from secateur.cli.main import app
 from secateur.datasets import load
 from secateur.lab import sparse
 from secateur.lab.sparse import KINDS, SOLVERS, list_values, measure_sparse, require_solver, sparse_page
 from secateur.lab.stored_results import load_study
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.long
@@ -57,6 +64,22 @@ def test_the_page_has_a_line_for_each_data_set_and_kind() -> None:
         splits = load_study("sparse", solver)
         page = sparse_page(arm, splits)
         assert len(page.rows) == len(KINDS) * (len({split["dataset"] for split in splits}) + 1)
+
+
+@pytest.mark.long
+def test_the_command_goes_on_where_it_was(data_dir: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for solver in SOLVERS:
+        pytest.importorskip(f"py{solver}", reason=f"py{solver} is not installed")
+    arguments = ["reproduce", "sparse", "--datasets", "cancer", "--splits", "1", "--jobs", "1", "--quiet"]
+    arguments += ["--data-dir", data_dir, "--output", str(tmp_path)]
+    first = CliRunner().invoke(app, arguments)
+    assert first.exit_code == 0, first.output
+    report = (tmp_path / "report_sparse.md").read_text()
+    assert report.count("| cancer | sparse |") == 2
+    monkeypatch.setattr(sparse, "_fit", None)  # nothing is fitted again
+    again = CliRunner().invoke(app, arguments)
+    assert again.exit_code == 0, again.output
+    assert (tmp_path / "report_sparse.md").read_text() == report
 
 
 def test_a_missing_solver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
