@@ -8,17 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from secateur.lab.verdicts import (
-    CONTRADICTED,
-    SUPPORTED,
-    UNDECIDED,
-    Estimate,
-    combine,
-    estimate,
-    judge,
-    mean_of,
-    ratio_of,
-)
+from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED, Estimate, combine, estimate, mean_of, ratio_of
 
 
 def test_one_data_set_has_the_textbook_interval_for_the_mean_of_another_30_splits() -> None:
@@ -58,8 +48,8 @@ def test_pairs_are_judged_by_their_differences() -> None:
     rng = np.random.default_rng(3)
     shared = rng.normal(0, 10, size=30)
     ours, other = shared + 1 + rng.normal(0, 0.1, size=30), shared
-    assert judge(mean_of([ours - other]), 0.0) == SUPPORTED
-    assert judge(estimate([(1.0, ours), (-1.0, other)]), 0.0) == UNDECIDED  # as if they were not pairs
+    assert mean_of([ours - other]).lies(0.0) == SUPPORTED
+    assert estimate([(1.0, ours), (-1.0, other)]).lies(0.0) == UNDECIDED  # as if they were not pairs
 
 
 @pytest.mark.parametrize(
@@ -76,12 +66,12 @@ def test_a_number_and_a_bound_get_one_rule(
     interval: tuple[float, float], number: float, bound: float, verdicts: tuple[str, str]
 ) -> None:
     ours = Estimate(10.0, *interval)
-    assert (judge(ours, number=number), judge(ours, high=bound)) == verdicts
+    assert (ours.is_near(number), ours.lies(high=bound)) == verdicts
 
 
 def test_few_splits_decide_nothing_however_alike_they_are() -> None:
     ours = mean_of([np.array([1.0, 1.0, 1.0001])])
-    assert judge(ours, number=50.0) == UNDECIDED
+    assert ours.is_near(50.0) == UNDECIDED
     assert "too few splits" in ours.show()
 
 

@@ -19,18 +19,7 @@ from secateur.lab.operations import WITH_ROWS
 from secateur.lab.protocol import DATASETS, GRID, METHODS, TOLERANCES
 from secateur.lab.sparse import KINDS, SOLVERS
 from secateur.lab.tolerances import CONFLICT_CEILING
-from secateur.lab.verdicts import (
-    CONTRADICTED,
-    LAST_DIGIT,
-    SUPPORTED,
-    UNDECIDED,
-    Estimate,
-    combine,
-    estimate,
-    judge,
-    mean_of,
-    ratio_of,
-)
+from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED, Estimate, combine, estimate, mean_of, ratio_of
 
 __all__ = ["CLAIMS", "Claim", "Finding", "count_verdicts", "read_verdict"]
 
@@ -107,7 +96,7 @@ def _is(stat: Stat, iai: float, cart: float, worst: str = "") -> Check:
     def look(evidence: Evidence, arm: str) -> tuple[str, str]:
         ours = stat(evidence, arm)
         form = "+.2f" if worst == ACCURACY else ".2f"
-        return ours.show(form) + _worst(evidence, arm, worst), judge(ours, number=iai if arm == "optimal" else cart)
+        return ours.show(form) + _worst(evidence, arm, worst), ours.is_near(iai if arm == "optimal" else cart)
 
     return _arms(look)
 
@@ -117,7 +106,7 @@ def _lies(stat: Stat, low: float = -math.inf, high: float = math.inf, note: str 
 
     def look(evidence: Evidence, arm: str) -> tuple[str, str]:
         ours = stat(evidence, arm)
-        return ours.show() + note + _worst(evidence, arm, worst), judge(ours, low, high)
+        return ours.show() + note + _worst(evidence, arm, worst), ours.lies(low, high)
 
     return _arms(look)
 
@@ -158,8 +147,8 @@ def _extreme(column: str, sign: int, where: str, iai: float, cart: float, method
         ours = estimate([(1.0, values[where])])
         beyond = [estimate([(sign, values[where]), (-sign, values[d])]) for d in DATASETS if d != where]
         shown = f"{where} {ours.show()}" + ("" if first == where else f"; {first} {values[first].mean():.2f}")
-        own = judge(ours, number=iai if arm == "optimal" else cart)
-        return shown, combine([own, *(judge(gap, ABOVE) for gap in beyond)])
+        own = ours.is_near(iai if arm == "optimal" else cart)
+        return shown, combine([own, *(gap.lies(ABOVE) for gap in beyond)])
 
     return _arms(look)
 
@@ -168,7 +157,7 @@ def _between(evidence: Evidence, arm: str) -> tuple[str, str]:
     pairs = (("M1-P", "M2-P"), ("M1-P", "Izza"), ("Quinlan", "M1-P"))
     removed = {method: evidence.mean(arm, method, REMOVED).value for method in METHODS}
     shown = " < ".join(f"{method} {removed[method]:.2f}" for method in sorted(removed, key=lambda m: removed[m]))
-    return shown, combine(judge(_gap(*pair, REMOVED)(evidence, arm), ABOVE) for pair in pairs)
+    return shown, combine(_gap(*pair, REMOVED)(evidence, arm).lies(ABOVE) for pair in pairs)
 
 
 def _nothing_changes(evidence: Evidence, arm: str) -> tuple[str, str]:
@@ -186,7 +175,7 @@ def _higher_everywhere(column: str, exception: tuple[str, str] | None = None) ->
             ours, *others = (evidence.values(arm, dataset, method, column) for method in ("M1-P", *EXACT))
             gaps = [estimate([(1.0, ours - other)]) for other in others]
             below = exception == (arm, dataset)
-            verdicts[dataset] = judge(gaps[1], high=0.0) if below else combine(judge(gap, ABOVE) for gap in gaps)
+            verdicts[dataset] = gaps[1].lies(high=0.0) if below else combine(gap.lies(ABOVE) for gap in gaps)
         return _list_datasets(verdicts), combine(verdicts.values())
 
     return _arms(look)
@@ -196,13 +185,13 @@ def _largest_conflict(evidence: Evidence, arm: str) -> tuple[str, str]:
     found = {d: estimate([(1.0, evidence.values(arm, d, "M1-P", CONFLICT))]) for d in DATASETS}
     worst = max(found, key=lambda dataset: found[dataset].value)
     shown = f"largest {found[worst].show()}, {worst}" + _worst(evidence, arm, CONFLICT)
-    return shown, combine(judge(one, high=4.29) for one in found.values())
+    return shown, combine(one.lies(high=4.29) for one in found.values())
 
 
 def _full_conflict(evidence: Evidence, arm: str) -> tuple[str, str]:
     """Whether Quinlan's rules conflict on all rows in every split of the named data sets, and of no other."""
     wanted = ("german", "heart-h") if arm == "optimal" else ("heart-h",)
-    full = {d: evidence.values(arm, d, "Quinlan", CONFLICT) >= 100 - LAST_DIGIT for d in DATASETS}
+    full = {d: evidence.values(arm, d, "Quinlan", CONFLICT) >= 99.995 for d in DATASETS}
     others = [d for d in DATASETS if d not in wanted and full[d].all()]
     shown = ", ".join(f"{d} on {full[d].sum()} of {len(full[d])} splits" for d in (*wanted, *others))
     return shown, CONTRADICTED if others else combine(_judge_all(int(full[d].sum()), len(full[d])) for d in wanted)
@@ -215,7 +204,7 @@ def _spambase(evidence: Evidence, arm: str) -> tuple[str, str]:
     )
     gap, ratio = estimate([(1.0, macro - ours)]), ratio_of([other], [conflict])
     shown = f"MacroDev {gap.show('+.2f')} points, taken as ± {SOME:g}; conflict {ratio.show('.1f')} times"
-    return shown, combine([judge(gap, -SOME, SOME), judge(ratio, MUCH)])
+    return shown, combine([gap.lies(-SOME, SOME), ratio.lies(MUCH)])
 
 
 def _grid(evidence: Evidence) -> list[Finding]:
@@ -226,7 +215,7 @@ def _grid(evidence: Evidence) -> list[Finding]:
     for dataset in DATASETS:
         own, *more = (
             combine(
-                judge(estimate([(1.0, evidence.values(arm, dataset, "M1-P", column, tolerance))]), low, high)
+                estimate([(1.0, evidence.values(arm, dataset, "M1-P", column, tolerance))]).lies(low, high)
                 for arm in ARM_NAMES
                 for column, low, high in limits
             )
@@ -335,7 +324,7 @@ def _persists(evidence: Evidence) -> list[Finding]:
         found = {kind: mean_of(evidence.proved(solver, kind, "Izza", REMOVED)) for kind in KINDS}
         leaves = {kind: mean_of(evidence.proved(solver, kind, "Izza", "leaves")).value for kind in KINDS}
         shown = "; ".join(f"{kind}, {leaves[kind]:.1f} leaves: Izza {found[kind].show('.1f')} %" for kind in KINDS)
-        findings.append(Finding(arm.learner, shown, judge(found["sparse"], ABOVE)))
+        findings.append(Finding(arm.learner, shown, found["sparse"].lies(ABOVE)))
     return findings
 
 
@@ -347,7 +336,7 @@ def _too_strict(evidence: Evidence) -> list[Finding]:
         gaps = [mean_of([a - b for a, b in zip(ours, other, strict=True)]) for other in others]
         away = ", ".join(f"{m} {gap.show('+.1f')}" for m, gap in zip(EXACT, gaps, strict=True))
         shown = f"M1-P {mean_of(ours).value:.1f} %, in points more than {away}"
-        findings.append(Finding(arm.learner, shown, combine(judge(gap, ABOVE) for gap in gaps)))
+        findings.append(Finding(arm.learner, shown, combine(gap.lies(ABOVE) for gap in gaps)))
     return findings
 
 

@@ -89,11 +89,11 @@ def _fit(solver: str, cost: float, X: Any, y: Any) -> tuple[Any, bool]:
 
 
 def list_values(splits: Sequence[dict[str, Any]], kind: str, method: str, column: str) -> dict[str, list[float]]:
-    """List a number of every split by data set, of trees that were proved optimal and have a condition."""
+    """List a number of every split by data set, of trees that were proved optimal."""
     found: dict[str, list[float]] = {}
     for split in splits:
         for row in split["rows"]:
-            if (row["tree"], row["method"], row["proved"]) == (kind, method, True) and row[column] is not None:
+            if (row["tree"], row["method"], row["proved"]) == (kind, method, True):
                 found.setdefault(split["dataset"], []).append(row[column])
     return found
 
@@ -105,7 +105,7 @@ def sparse_page(arm: Arm, splits: Sequence[dict[str, Any]]) -> Page:
         leaves = list_values(splits, kind, METHODS[0], "leaves")
         removed = {method: list_values(splits, kind, method, "removed_pct") for method in METHODS}
         for dataset, values in leaves.items():
-            numbers = (f"{fmean(removed[method].get(dataset, [0.0])):.1f}" for method in METHODS)
+            numbers = (f"{fmean(removed[method][dataset]):.1f}" for method in METHODS)
             rows.append((dataset, kind, str(len(values)), f"{fmean(values):.1f}", *numbers))
         means = [fmean(fmean(one) for one in found.values()) for found in (leaves, *removed.values())]
         rows.append(("mean", kind, "", *(f"{mean:.1f}" for mean in means)))

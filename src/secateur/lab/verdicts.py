@@ -18,18 +18,7 @@ from scipy.stats import t as student
 from secateur.lab.protocol import N_SPLITS
 from secateur.lab.summary import LEAST_SPLITS
 
-__all__ = [
-    "CONTRADICTED",
-    "SUPPORTED",
-    "UNDECIDED",
-    "Estimate",
-    "Values",
-    "combine",
-    "estimate",
-    "judge",
-    "mean_of",
-    "ratio_of",
-]
+__all__ = ["CONTRADICTED", "SUPPORTED", "UNDECIDED", "Estimate", "Values", "combine", "estimate", "mean_of", "ratio_of"]
 
 SUPPORTED, CONTRADICTED, UNDECIDED = "supported", "contradicted", "undecided"
 MARGIN = 0.1  # of a stated number
@@ -54,6 +43,17 @@ class Estimate:
         if self.high - self.low < 2 * LAST_DIGIT:
             return f"{self.value:{form}}"
         return f"{self.value:{form}} ({self.low:{form}} to {self.high:{form}})"
+
+    def is_near(self, number: float) -> str:
+        """Judge a number of the paper."""
+        reach = max(MARGIN * abs(number), LAST_DIGIT)
+        return self.lies(number - reach, number + reach)
+
+    def lies(self, low: float = -math.inf, high: float = math.inf) -> str:
+        """Judge a range that the paper names."""
+        if self.high < low or self.low > high:
+            return CONTRADICTED
+        return SUPPORTED if low <= self.low and self.high <= high and math.isfinite(self.high) else UNDECIDED
 
 
 def estimate(parts: Iterable[tuple[float, Values]]) -> Estimate:
@@ -86,18 +86,6 @@ def ratio_of(above: Sequence[Values], below: Sequence[Values]) -> Estimate:
     ratio = float(np.mean([values.mean() for values in above])) / base
     around = mean_of([(a - ratio * b) / base for a, b in zip(above, below, strict=True)])
     return Estimate(ratio, ratio + around.low, ratio + around.high)
-
-
-def judge(ours: Estimate, low: float = -math.inf, high: float = math.inf, *, number: float | None = None) -> str:
-    """Judge a number of the paper, or a range that it names."""
-    if number is not None:
-        reach = max(MARGIN * abs(number), LAST_DIGIT)
-        low, high = number - reach, number + reach
-    if math.isinf(ours.high):
-        return UNDECIDED
-    if ours.high < low or ours.low > high:
-        return CONTRADICTED
-    return SUPPORTED if low <= ours.low and ours.high <= high else UNDECIDED
 
 
 def combine(verdicts: Iterable[str]) -> str:
