@@ -93,6 +93,7 @@ reproduce-all: .venv/.dev  ## Run every experiment of the paper (minutes; resume
 	$(BIN)/secateur reproduce all
 
 reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets (an hour; resumes in ./reproduction)
+	$(BIN)/secateur reproduce sparse --splits 5
 	$(BIN)/secateur reproduce readings
 	$(BIN)/secateur reproduce beyond
 

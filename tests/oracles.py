@@ -477,12 +477,12 @@ def delete_faithful(
     return result
 
 
-def delete_quinlan(tree: Tree, X: Rows, y: Labels, w: Weights, alpha: float = 0.01) -> Deletion:
+def delete_quinlan(tree: Tree, X: Rows, y: Labels, w: Weights, alpha: float = 0.01, ties: str = "root") -> Deletion:
     """Quinlan 1987: delete the best deletable condition until none is deletable; whole-number weights only."""
-    return {leaf: _quinlan_rule(tree, X, y, w, leaf, alpha) for leaf in leaves(tree)}
+    return {leaf: _quinlan_rule(tree, X, y, w, leaf, alpha, ties) for leaf in leaves(tree)}
 
 
-def _quinlan_rule(tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, alpha: float) -> list[int]:
+def _quinlan_rule(tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, alpha: float, ties: str) -> list[int]:
     def right_and_covered(links: list[int]) -> tuple[int, int]:
         right = covered = 0.0
         for i, row in enumerate(X):
@@ -512,8 +512,8 @@ def _quinlan_rule(tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, alpha: 
         surest = [(p, link) for certainty, p, link in deletable if certainty == best_certainty]
         best_p = max(p for p, _ in surest)
         # Two ways to add up the same p value differ in the last digits; such values are equal.
-        nearest_root = next(link for p, link in surest if p >= best_p * (1 - 1e-9))
-        kept = without(kept, [nearest_root])
+        tied = [link for p, link in surest if p >= best_p * (1 - 1e-9)]
+        kept = without(kept, [tied[0] if ties == "root" else tied[-1]])
 
 
 # --- a budget of conflicting rows -------------------------------------------------------------------------------------

@@ -272,6 +272,14 @@ PARAMETERS: dict[str, Mistake] = {
         if (name, value) != ("tolerance", None)  # which is the method's own
     },
     **{
+        f"ties={value!r}": (
+            lambda value=value: simplify(MODEL, X, Y, method="quinlan", ties=value, each_leaf=True),
+            ParameterError,
+            f"Expected ties as 'root' or 'leaf', found {value!r}",
+        )
+        for value in ("top", None, 1)
+    },
+    **{
         f"budget={value!r}": (
             lambda value=value: simplify(MODEL, X, Y, budget=value),
             ParameterError,

@@ -227,7 +227,7 @@ def test_every_argument_of_simplify_reaches_it() -> None:
         ("mismatch", {"tolerance": 0.3, "rf_tol": 1e-9}),
         ("faithful", {"tolerance": 0.3, "protect": False, "rf_tol": 1e-9}),
         ("budgeted", {"max_conflict": 0.2, "smoothing": 10, "tolerance": 0.3}),
-        ("quinlan", {"alpha": 0.4}),
+        ("quinlan", {"alpha": 0.4, "ties": "leaf"}),
         ("mismatch-certified", {"monotone": {"age": 1}, "rf_tol": 1e-9}),
     ]:
         model.set_params(method=method, **options).fit(X, y)

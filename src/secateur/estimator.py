@@ -82,6 +82,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         n0 of ``budgeted``: how many rows the shuffled copies of the training rows count for.
     alpha : float in [0, 1], default=0.01
         Significance level of ``quinlan``.
+    ties : {"root", "leaf"}, default="root"
+        Which of two conditions that are equally good to delete goes first in ``quinlan``.
     monotone : sequence of int, or mapping of str to int, default=None
         Signs for ``mismatch-certified``, in which the tree must be monotone; without them it holds on the training
         rows.
@@ -158,6 +160,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         max_conflict: float = 0.015,
         smoothing: float = 1000,
         alpha: float = 0.01,
+        ties: str = "root",
         monotone: Any = None,
         rf_tol: float = DEFAULT_RF_TOL,
         feature_names: Sequence[str] | None = None,
@@ -181,6 +184,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         self.max_conflict = max_conflict
         self.smoothing = smoothing
         self.alpha = alpha
+        self.ties = ties
         self.monotone = monotone
         self.rf_tol = rf_tol
         self.feature_names = feature_names

@@ -121,6 +121,8 @@ def simplify(
         - ``smoothing`` (``budgeted``): n0, how many rows the shuffled copies of the training rows count for when a
           conflict is priced; 1000 by default, 0 looks at the training rows alone.
         - ``alpha`` (``quinlan``): significance level; 0.01 by default.
+        - ``ties`` (``quinlan``): whether of two equally good conditions the one nearer the ``"root"`` (default) or
+          the ``"leaf"`` goes first.
         - ``domain`` (``mismatch-certified``): a pair (rows, labels) that lists the cases on which the rules must hold;
           the training rows by default.
         - ``monotone`` (``mismatch-certified``): a sign for each column, in order or by name: +1 where larger values

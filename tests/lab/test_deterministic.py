@@ -10,7 +10,9 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur import Rules, datasets
 from secateur.datasets.dataset import TABLES
+from secateur.lab import deterministic
 from secateur.lab.deterministic import DeterministicRow, expected_rows, reproduce_deterministic
+from secateur.lab.stored_results import load_counted
 
 # Typed from the paper: data set, method, rules, conditions, deleted conditions, changed rules.
 COUNTS = [
@@ -134,12 +136,25 @@ def test_the_random_state_is_the_smallest_that_gives_all_three_rows(
 
 
 def test_where_no_state_gives_the_papers_rows_the_first_tree_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    from secateur.lab import deterministic
-
     monkeypatch.setattr(deterministic, "MOST_STATES", 1)
     rows = deterministic.reproduce_deterministic()
     assert [state for _, state in rows] == [0] * 6
     assert [row for row, _ in rows] != deterministic.expected_rows()
+
+
+@pytest.mark.long
+def test_the_stored_states_are_those_of_a_run() -> None:
+    assert deterministic.count_states() == load_counted("deterministic_states")
+
+
+def test_states_are_counted_one_by_one(reproduced: dict[tuple[str, str], tuple[DeterministicRow, int]]) -> None:
+    _, used = reproduced["Weather", "M1-D"]
+    found = deterministic.count_states(used + 1)["Weather"]
+    assert (found["states"], found["as printed"]) == (used + 1, 1)  # the smallest state is the only one so far
+    counts = [[int(simplified("Weather", m, state)[2].deleted.sum()) for m in METHODS] for state in range(used + 1)]
+    assert found["M1-D more than Izza"] == sum(ours > izza for ours, _, izza in counts)
+    assert found["M1-D as many as Izza"] == sum(ours == izza for ours, _, izza in counts)
+    assert found["M1-D more than M2-D"] == sum(ours > sibling for ours, sibling, _ in counts)
 
 
 # The two tables themselves.

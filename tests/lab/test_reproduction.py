@@ -20,7 +20,7 @@ from secateur.cli.main import app
 from secateur.datasets import load
 from secateur.lab import exhibits, experiment, pages, protocol, readings, runtime, summary, tolerances
 from secateur.lab.protocol import ARMS, METRICS, PAPER, TOLERANCES, Study, find_arm, run_split
-from secateur.lab.stored_results import STORED, load_study, load_table, load_timings, load_versions, store_run
+from secateur.lab.stored_results import STORED, load_counted, load_study, load_table, load_versions, store_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,9 +129,29 @@ def test_results_of_another_version_or_split_are_not_reused(data_dir: str, tmp_p
     assert experiment.load_split(*where, 1) is None
     experiment.save_split(*where, 0, {**measured, "scikit-learn": "0.0"})
     assert experiment.load_split(*where, 0) is None
+    experiment.save_split(*where, 0, {**measured, "sources": "other"})
+    assert experiment.load_split(*where, 0) is None  # a method changed, the version did not
     experiment.save_split(*where, 0, measured)
     other = replace(PAPER, settings={"budgets": [0.01]})
     assert experiment.load_split(tmp_path, other, ARMS["cart"], "backache", 0) is None
+
+
+def test_a_change_of_what_decides_results_changes_the_digest_and_no_other_does(tmp_path: Path) -> None:
+    decides = [f"{room}/one.py" for room in ("methods", "tree", "kernels", "counting")]
+    decides += ["lab/protocol.py", "lab/sparse.py", "simplification.py"]
+    shows = ["cli/one.py", "report/one.py", "lab/claims.py", "methods/notes.txt"]
+    for name in (*decides, *shows):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("first")
+    before = protocol.digest_sources.__wrapped__(tmp_path)
+    for name in shows:
+        (tmp_path / name).write_text("second")
+    assert protocol.digest_sources.__wrapped__(tmp_path) == before
+    for name in decides:
+        (tmp_path / name).write_text("second")
+        after = protocol.digest_sources.__wrapped__(tmp_path)
+        assert after != before
+        before = after
 
 
 def test_saved_trees_stand_in_for_fitted_ones(data_dir: str, tmp_path: Path) -> None:
@@ -164,8 +184,9 @@ def test_distances_are_in_standard_errors_of_both_sides() -> None:
     row |= {"rule_irc_pct": 55.25, "rule_irc_pct_sd": math.sqrt(15)}
     (cell,) = summary.compare([row], "CART", ["rule_irc_pct"])
     assert (cell.theirs, cell.distance) == (54.25, pytest.approx(1.0))
-    (lonely,) = summary.compare([{**row, "splits": 1, "rule_irc_pct_sd": None}], "CART", ["rule_irc_pct"])
-    assert math.isnan(lonely.distance)
+    for few in ({"splits": 1, "rule_irc_pct_sd": None}, {"splits": 3, "rule_irc_pct_sd": 0.01}):
+        (lonely,) = summary.compare([{**row, **few}], "CART", ["rule_irc_pct"])
+        assert math.isnan(lonely.distance)
     (steady,) = summary.compare([{**row, "rule_irc_pct": 54.25, "rule_irc_pct_sd": 1e-14}], "CART", ["rule_irc_pct"])
     assert steady.distance == 0
 
@@ -239,7 +260,7 @@ def test_a_small_runtime_study_measures_and_draws(tmp_path: Path, monkeypatch: p
 
 
 def test_every_call_of_the_runtime_study_is_stored() -> None:
-    timings = load_timings()["timings"]
+    timings = load_counted("runtime")["timings"]
     assert len(timings) == 4 * (len(runtime.LEAF_TARGETS) + len(runtime.ROW_COUNTS))
     assert {len(timing["seconds"]) for timing in timings} == {len(runtime.SEEDS) * runtime.REPETITIONS}
     sizes = {(timing["panel"], timing["size"], timing["method"]) for timing in timings}
@@ -286,7 +307,7 @@ def test_te2rules_is_stored_with_its_version_and_of_cart_trees_alone(tmp_path: P
 
 
 def test_rows_of_the_runtime_study_are_nested_and_keep_every_leaf() -> None:
-    model, X, _ = runtime._problem(0, 32, 4096, 16384)
+    model, X, _ = runtime.make_problem(0, 32, 4096, 16384)
     assert model.get_n_leaves() == 32
     assert len(np.unique(model.apply(X[:4096]))) == 32
 
@@ -297,8 +318,32 @@ def test_the_command_runs_a_slice_and_writes_whole_files(data_dir: str, tmp_path
     assert result.exit_code == 0, result.output
     rows = list(csv.DictReader((tmp_path / "cart_by_dataset.csv").read_text().splitlines()))
     assert [(row["dataset"], row["method"]) for row in rows[:2]] == [("backache", "M1-P"), ("backache", "M2-P")]
-    assert "by data set" in (tmp_path / "report_cart.md").read_text()
+    report = (tmp_path / "report_cart.md").read_text()
+    assert "by data set" in report
+    assert report.count("| undecided") + report.count("\\| undecided") >= 2 * 4 * 9  # two splits decide nothing
+    assert rows[2]["settings"] == "alpha=0.01 ties=root"
     assert json.loads((tmp_path / "tolerances.json").read_text()).keys() == {"backache", "ionosphere"}
+
+
+def test_saved_trees_have_files_of_their_own(data_dir: str, tmp_path: Path) -> None:
+    data, output = load("backache", data_dir), tmp_path / "out"
+    saved = tmp_path / "saved" / "backache"
+    saved.mkdir(parents=True)
+    X, _, y, _ = protocol.split_rows(data, 0)
+    model = ARMS["cart"].fit(data, 0, X, y)
+    (saved / "0.json").write_text(secateur.from_model(model, feature_names=data.feature_names).to_json())
+    arguments = ["reproduce", "optimal", "--datasets", "backache", "--splits", "1", "--jobs", "1", "--quiet"]
+    arguments += ["--data-dir", data_dir, "--output", str(output)]
+    others = ("optimal_by_dataset.csv", "report_optimal.md", "tolerances.json")
+    output.mkdir()
+    for name in others:
+        (output / name).write_text("the stand-in's")
+    result = CliRunner().invoke(app, [*arguments, "--iai-dir", str(saved.parent)])
+    assert result.exit_code == 0, result.output
+    assert {(output / name).read_text() for name in others} == {"the stand-in's"}
+    assert {"saved_by_dataset.csv", "report_optimal_saved.md", "tolerances_saved.json"} <= {
+        p.name for p in output.iterdir()
+    }
 
 
 def test_an_unknown_data_set_is_refused_by_name(tmp_path: Path) -> None:

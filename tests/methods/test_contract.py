@@ -73,11 +73,15 @@ def test_faithful_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], t
     assert deletions(rules) == oracles.delete_faithful(*problem, tolerance, protect=protect)
 
 
-@given(problem=trees_with_rows(), alpha=st.sampled_from([0.0, 0.01, 0.05, 0.3, 1.0]))
+@given(
+    problem=trees_with_rows(),
+    alpha=st.sampled_from([0.0, 0.01, 0.05, 0.3, 1.0]),
+    ties=st.sampled_from(["root", "leaf"]),
+)
 @settings(max_examples=150, deadline=None)
-def test_quinlan_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], alpha: float) -> None:
-    rules = simplify(problem, "quinlan", alpha=alpha)
-    assert deletions(rules) == oracles.delete_quinlan(*problem, alpha)
+def test_quinlan_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], alpha: float, ties: str) -> None:
+    rules = simplify(problem, "quinlan", alpha=alpha, ties=ties)
+    assert deletions(rules) == oracles.delete_quinlan(*problem, alpha, ties)
 
 
 @given(

@@ -50,14 +50,14 @@ def deletions(rules: secateur.Rules) -> dict[int, list[int]]:
 def test_rule_by_rule_equals_passes_over_the_rows(data: st.DataObject, tree: Tree, alpha: float) -> None:
     """Also where rules are left to the passes, because p-values are nearer to one another than is allowed."""
     X, y, _ = data.draw(strategies.labelled_rows(tree, max_rows=60))
-    doubt = data.draw(st.sampled_from([1e-11, 1e-11, 0.1, 0.9]))
+    doubt, ties = data.draw(st.sampled_from([1e-11, 1e-11, 0.1, 0.9])), data.draw(st.sampled_from(["root", "leaf"]))
     with (
         mock.patch.object(quinlan_by_rule, "PART_RULES", data.draw(st.sampled_from([1, 3, 256]))),
         mock.patch.object(quinlan, "Limits", partial(Limits, doubt=doubt)),
     ):
-        found = simplify(tree, X, tree.classes[y], True, alpha=alpha)
-    check_same(found, simplify(tree, X, tree.classes[y], False, alpha=alpha))
-    assert deletions(found) == oracles.delete_quinlan(tree, X, y, None, alpha)
+        found = simplify(tree, X, tree.classes[y], True, alpha=alpha, ties=ties)
+    check_same(found, simplify(tree, X, tree.classes[y], False, alpha=alpha, ties=ties))
+    assert deletions(found) == oracles.delete_quinlan(tree, X, y, None, alpha, ties)
 
 
 def grown(n_rows: int, n_classes: int, *, missing: bool, seed: int = 0) -> tuple[DecisionTreeClassifier, Any, Any]:
@@ -108,6 +108,24 @@ def test_the_rules_are_those_of_the_slow_version() -> None:
     np.testing.assert_array_equal(found.covered_counts, count_rules(found.tree, X, y.astype(np.int64), wanted))
 
 
+@pytest.mark.parametrize("by_rule", [False, True])
+@pytest.mark.parametrize(("ties", "kept"), [("root", (4,)), ("leaf", (2,))])
+def test_of_two_conditions_that_select_the_same_rows_the_ties_say_which_goes(
+    ties: str, kept: tuple[int, ...], by_rule: bool
+) -> None:
+    builder = secateur.TreeBuilder(classes=[0, 1], feature_names=["a", "b"])
+    root = builder.split("a", 0)
+    builder.leaf([5, 0], parent=root, side="left")
+    inner = builder.split("b", 0, parent=root, side="right")
+    builder.leaf([1, 0], parent=inner, side="left")  # no row below reaches it
+    builder.leaf([0, 5], parent=inner, side="right")
+    X, y = np.repeat([[-1.0, -1.0], [1.0, 1.0]], 5, axis=0), np.repeat([0, 1], 5)
+    rules = simplify(builder.build(), X, y, by_rule, ties=ties)
+    assert [rule.kept_ids for rule in rules] == [(1,), (2, 3), kept]
+    assert rules[2].support == 5
+    assert secateur.Rules.from_json(rules.to_json()).parameters["ties"] == ties
+
+
 def chain(length: int) -> tuple[Tree, NDArray[Any], NDArray[Any]]:
     """A path that goes right at every test but the last, of two columns in turn; rows on both sides of every limit."""
     inner = np.arange(length)
@@ -146,11 +164,11 @@ def test_what_is_in_doubt_is_left_to_others() -> None:
     model, X, y = grown(600, 2, missing=False)
     evidence = evidence_of(model, X, y)
     paths = trace_paths(evidence.tree)
-    sure, _ = shorten_by_rule(evidence, paths, Limits(0.01, 1e-12, 1e-9))
+    sure, _ = shorten_by_rule(evidence, paths, Limits(0.01, 1e-12, 1e-9, False))
     assert not sure.is_unsure.any()
     n_unsure = []
     for doubt in (1e-8, 0.9):
-        unsure, _ = shorten_by_rule(evidence, paths, Limits(0.01, 1e-12, 1e-9, doubt))
+        unsure, _ = shorten_by_rule(evidence, paths, Limits(0.01, 1e-12, 1e-9, False, doubt))
         certain = ~unsure.is_unsure[paths.rule]
         np.testing.assert_array_equal(unsure.what[certain], sure.what[certain])
         n_unsure.append(unsure.is_unsure.sum())
@@ -162,7 +180,7 @@ def test_a_p_value_too_small_to_have_digits_is_left_to_others(n_rows: int) -> No
     X, y = np.repeat([[0.0], [1.0]], n_rows, axis=0), np.repeat([0, 1], n_rows)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
     evidence = evidence_of(model, X, y)
-    outcome, _ = shorten_by_rule(evidence, trace_paths(evidence.tree), Limits(0.0, 1e-12, 1e-9))
+    outcome, _ = shorten_by_rule(evidence, trace_paths(evidence.tree), Limits(0.0, 1e-12, 1e-9, False))
     assert outcome.is_unsure.all()
     check_same(simplify(model, X, y, True, alpha=0.0), simplify(model, X, y, False, alpha=0.0))
 
@@ -180,3 +198,10 @@ def test_it_is_chosen_for_many_rows_without_weights_only(monkeypatch: pytest.Mon
         assert not is_suited(evidence, paths)
     with mock.patch.object(quinlan_by_rule, "PLAIN_PAIRS", sys.maxsize):
         assert not is_suited(evidence, paths)
+
+
+def test_a_tree_of_one_leaf_has_nothing_to_delete() -> None:
+    X, y = np.zeros((1_000, 2), dtype=np.float32), np.repeat([0, 1], 500)
+    model = DecisionTreeClassifier().fit(X, y)
+    (rule,) = secateur.simplify(model, X, y, method="quinlan", each_leaf=True)
+    assert (rule.kept_ids, rule.support) == ((), 1_000)

@@ -60,6 +60,7 @@ class Rounds(NamedTuple):
     limit: Any  # a p-value above it is not significant
     certainty_tolerance: Any
     p_tolerance: Any
+    to_leaf: Any  # whether the last of equally good conditions goes, not the first
     doubt: Any  # comparisons of p-values that are closer than this are left to others
     log_gamma: Any  # of 0, 1, 2, …
     violates: Any  # shape (n_blocks, depth, BLOCK_WORDS)
@@ -242,7 +243,7 @@ def choose(rounds, tables, n_left):  # type: ignore[no-untyped-def]
     """Choose which of the conditions that are left goes, given the tables of all.
 
     Of the deletable conditions, it is the one that leaves the highest certainty, then the one with the highest p, then
-    the one nearest the root. -1 if none is deletable, -2 if that depends on the last digits of a p-value.
+    the one nearest the root or the leaf. -1 if none is deletable, -2 if that depends on the last digits of a p-value.
     """
     left, widened, p, is_refused = rounds.left, rounds.widened, rounds.p, rounds.is_refused
     certainty = 0.0
@@ -283,7 +284,7 @@ def choose(rounds, tables, n_left):  # type: ignore[no-untyped-def]
         if not is_refused[i] and widened[i] == highest:
             if is_close(p[i], bound, rounds.doubt):
                 return -2
-            if p[i] >= bound:
+            if p[i] >= bound and (chosen < 0 or not rounds.to_leaf):
                 chosen = i
     return chosen
 

@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean, median
+from statistics import median
 from typing import Any
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier
 
-from secateur.datasets import load
-from secateur.lab.deterministic import TABLES, DeterministicRow, reproduce_deterministic
+from secateur.lab.deterministic import DeterministicRow, reproduce_deterministic
+from secateur.lab.operations import Work
 from secateur.lab.protocol import ARMS, DATASETS, TOLERANCES
 from secateur.lab.readings import Fit, count_undefined, fit_readings
-from secateur.lab.stored_results import load_study, load_table, load_timings
-from secateur.lab.summary import NO_SPREAD, PAPER_COLUMNS, Cell, compare, standard_error, summarize
+from secateur.lab.sparse import list_values
+from secateur.lab.stored_results import load_counted, load_study, load_table
+from secateur.lab.summary import LEAST_SPLITS, NO_SPREAD, PAPER_COLUMNS, Cell, compare, summarize
 from secateur.lab.tolerances import Choice, choose_tolerances
-from secateur.simplification import simplify
+from secateur.lab.verdicts import Estimate, Values, mean_of
 
-__all__ = ["ARM_NAMES", "Evidence", "Measured"]
+__all__ = ["ARM_NAMES", "Evidence"]
 
 ARM_NAMES = {"optimal": "stand-in", "cart": "CART"}  # in the paper's order: IAI, CART
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A number of ours with its standard error: that of a difference between two runs of 30 splits."""
-
-    value: float
-    error: float
-
-    def __sub__(self, other: Measured) -> Measured:
-        return Measured(self.value - other.value, math.hypot(self.error, other.error))
-
-    def __truediv__(self, other: Measured) -> Measured:
-        ratio = self.value / other.value
-        spread = math.hypot(self.error / self.value, other.error / other.value)
-        return Measured(ratio, abs(ratio) * spread)
-
-    def is_near(self, theirs: float, digits: int = 2) -> bool:
-        """Whether the paper's number is within three standard errors, or equal to its last digit."""
-        return bool(abs(self.value - theirs) <= max(3 * self.error, 0.5 * 10**-digits + 1e-9))
 
 
 class Evidence:
@@ -53,24 +31,29 @@ class Evidence:
         """The rows of data sets and procedures, by arm."""
         return {arm: load_table(arm) for arm in ARM_NAMES}
 
-    def row(self, arm: str, dataset: str, method: str) -> dict[str, Any]:
-        """The row of one data set and procedure."""
-        return next(row for row in self.tables[arm] if (row["dataset"], row["method"]) == (dataset, method))
+    @cached_property
+    def _values(self) -> dict[tuple[str, str, str, float | None], list[dict[str, Any]]]:
+        """The rows of every split, in order, by arm, data set, procedure and tolerance."""
+        found: dict[tuple[str, str, str, float | None], list[dict[str, Any]]] = {}
+        for arm in ARM_NAMES:
+            for split in load_study("splits", arm):
+                for row in split["rows"]:
+                    found.setdefault((arm, split["dataset"], row["method"], row["tolerance"]), []).append(row)
+        return found
 
-    def by_dataset(self, arm: str, method: str, column: str) -> dict[str, float]:
-        """The means over splits, by data set."""
-        return {dataset: float(self.row(arm, dataset, method)[column]) for dataset in DATASETS}
+    def values(self, arm: str, dataset: str, method: str, column: str, tolerance: float | None = None) -> Values:
+        """One number of every split of a data set, in order; M1-P at the tolerance of the tables unless told."""
+        if method == "M1-P" and tolerance is None:
+            tolerance = TOLERANCES[dataset]
+        return np.array([row[column] for row in self._values[arm, dataset, method, tolerance]], dtype=np.float64)
 
-    def mean(self, arm: str, method: str, column: str) -> Measured:
+    def by_split(self, arm: str, method: str, column: str) -> list[Values]:
+        """One number of every split, data set after data set."""
+        return [self.values(arm, dataset, method, column) for dataset in DATASETS]
+
+    def mean(self, arm: str, method: str, column: str) -> Estimate:
         """The mean over data sets."""
-        rows = [self.row(arm, dataset, method) for dataset in DATASETS]
-        errors = [standard_error(row, column) for row in rows]
-        return Measured(fmean(row[column] for row in rows), math.sqrt(sum(e * e for e in errors)) / len(rows))
-
-    def cell(self, arm: str, dataset: str, method: str, column: str) -> Measured:
-        """One number of a data set."""
-        row = self.row(arm, dataset, method)
-        return Measured(row[column], standard_error(row, column))
+        return mean_of(self.by_split(arm, method, column))
 
     def cells(self, arm: str) -> list[Cell]:
         """Every number of the tables by data set beside the paper's."""
@@ -112,34 +95,53 @@ class Evidence:
         return sum(row["rule_irc_pct"] == 0 for split in splits for row in split["rows"])
 
     @cached_property
-    def deterministic(self) -> dict[tuple[str, str], DeterministicRow]:
-        """Our rows of the deterministic table."""
-        return {(row.dataset, row.method): row for row, _ in self.reproduced}
-
-    @cached_property
     def reproduced(self) -> list[tuple[DeterministicRow, int]]:
         """Our rows of the deterministic table, each with the random_state of its tree."""
         return reproduce_deterministic()
 
-    def deleted(self, title: str, method: str) -> set[tuple[int, int]]:
-        """The (leaf, link) that a procedure deletes on a deterministic table."""
-        state = next(state for row, state in self.reproduced if row.dataset == title)
-        data = load(TABLES[title])
-        model = DecisionTreeClassifier(random_state=state).fit(data.X, data.y)
-        rules = simplify(model, data.X, data.y, method=method, each_leaf=True)
-        return {(int(rules.paths.leaf_ids[rule.place]), link) for rule in rules for link in rule.deleted_ids}
+    @cached_property
+    def states(self) -> dict[str, dict[str, int]]:
+        """In how many states of its tree each statement about a deterministic table is true."""
+        found: dict[str, dict[str, int]] = load_counted("deterministic_states")
+        return found
+
+    def proved(self, solver: str, kind: str, method: str, column: str) -> list[Values]:
+        """One number of every split of trees proved optimal, data set after data set that has enough of them."""
+        found = list_values(load_study("sparse", solver), kind, method, column)
+        return [np.array(values) for values in found.values() if len(values) >= LEAST_SPLITS]
 
     @cached_property
     def timings(self) -> dict[tuple[str, int, str], list[float]]:
         """The seconds of every call of the runtime study."""
-        return {(one["panel"], one["size"], one["method"]): one["seconds"] for one in load_timings()["timings"]}
+        timings = load_counted("runtime")["timings"]
+        return {(one["panel"], one["size"], one["method"]): one["seconds"] for one in timings}
 
     def seconds(self, panel: str, size: int, method: str) -> float:
         """The median of a procedure's seconds."""
         return median(self.timings[panel, size, method])
 
-    def exponent(self, panel: str, method: str, least: int = 0) -> float:
-        """The power of the size that the median seconds grow with, from a size on."""
-        sizes = sorted(size for name, size, one in self.timings if (name, one) == (panel, method) and size >= least)
-        seconds = [self.seconds(panel, size, method) for size in sizes]
-        return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+    @cached_property
+    def _works(self) -> list[tuple[tuple[str, int, str], Work]]:
+        counts = [name for name in vars(Work()) if name != "deleted"]
+        return [
+            ((row["panel"], row["size"], row["method"]), Work(**{name: row[name] for name in counts}))
+            for row in load_counted("operations")
+        ]
+
+    def sizes(self, panel: str) -> list[int]:
+        """The sizes at which operations were counted."""
+        return sorted({size for (name, size, _), _ in self._works if name == panel})
+
+    def operations(self, panel: str, size: int, method: str) -> float:
+        """The median over seeds of what a procedure does."""
+        return median(work.operations for key, work in self._works if key == (panel, size, method))
+
+    def most_of_bound(self, method: str) -> float:
+        """The largest share of the paper's bound that a procedure takes, over all sizes and seeds."""
+        return max(work.operations / work.bound for (_, _, name), work in self._works if name == method)
+
+    def growth(self, panel: str, method: str) -> float:
+        """The power of the size that operations grow with."""
+        sizes = self.sizes(panel)
+        counts = [self.operations(panel, size, method) for size in sizes]
+        return float(np.polyfit(np.log(sizes), np.log(counts), 1)[0])

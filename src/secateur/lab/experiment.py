@@ -62,7 +62,7 @@ def _run_and_save(study: Study, arm: Arm, data: Dataset, split: int, output: Pat
 
 
 def load_split(output: Path, study: Study, arm: Arm, dataset: str, split: int) -> dict[str, Any] | None:
-    """Load a finished split of the same study, arm and versions; None if it must be run."""
+    """Load a finished split of the same study, arm, versions and sources; None if it must be run."""
     try:
         found = json.loads(_path(output, study, arm, dataset, split).read_text(encoding="utf-8"))
     except (OSError, ValueError):

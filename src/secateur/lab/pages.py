@@ -10,7 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from secateur.lab.protocol import DATASETS
-from secateur.lab.summary import NO_SPREAD, PAPER_COLUMNS, aggregate, compare, expected_aggregate, mean_distance
+from secateur.lab.summary import (
+    LEAST_SPLITS,
+    NO_SPREAD,
+    PAPER_COLUMNS,
+    aggregate,
+    compare,
+    expected_aggregate,
+    mean_distance,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +90,7 @@ def agreement_page(arm: Arm, table: Sequence[dict[str, Any]]) -> Page:
     return Page(
         f"Agreement with the paper's {arm.beside} columns",
         f"{arm.title}; every number of the tables by data set; those that do not vary over splits must agree to the "
-        "paper's last digit",
+        f"paper's last digit; fewer than {LEAST_SPLITS} splits decide nothing",
         ("numbers", f"within {FAR:g} standard errors", "of them vary over splits", f"within {FAR:g} standard errors"),
         ((str(len(counted)), str(near[0]), str(len(varying)), str(near[1])),),
     )
@@ -164,7 +172,7 @@ def _prefix_page(arm: Arm, table: Sequence[dict[str, Any]]) -> Page:
 
 
 def _sign(distance: float) -> str:
-    return "–" if math.isnan(distance) else f"{distance:+.1f}"
+    return "undecided" if math.isnan(distance) else f"{distance:+.1f}"
 
 
 def _mark(distance: float) -> str | None:

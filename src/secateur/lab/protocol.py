@@ -10,6 +10,8 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ from secateur.tree.tree import Tree
 
 __all__ = [
     *("ARMS", "DATASETS", "GRID", "METHODS", "METRICS", "N_SPLITS", "PAPER", "TOLERANCES"),
-    *("Arm", "Study", "find_arm", "run_split", "split_rows"),
+    *("Arm", "Study", "digest_sources", "find_arm", "run_split", "split_rows"),
 ]
 
 DATASETS = ("adult", "backache", "cancer", "EEG", "german", "heart-h", "ionosphere", "spambase")
@@ -40,6 +42,13 @@ N_SPLITS = 30
 MAX_DEPTH = 6
 MOST_RESTARTS = 50  # of the stand-in's local search
 RESTARTS = {"adult": 10}
+PACKAGE = Path(str(files("secateur")))
+# Rooms, and files here, that show results and do not make them: a split stays finished when they change.
+SHOWING = {"cli", "export", "report", "verify", "words"}
+TOLD = {
+    *("claims", "documents", "evidence", "exhibits", "figures", "open_points", "pages", "stored_results", "summary"),
+    *("tolerances", "verdicts"),
+}
 
 # The tolerances that the paper's M1-P numbers correspond to; it picked one a data set by the grid (see tolerances.py).
 TOLERANCES = dict(zip(DATASETS, (0.01, 0.05, 0.2, 0.0, 0.01, 0.1, 0.1, 0.2), strict=True))
@@ -70,6 +79,7 @@ class Arm:
         described: dict[str, Any] = {
             "arm": self.name,
             "secateur": secateur.__version__,
+            "sources": digest_sources(),
             "scikit-learn": sklearn.__version__,
             "numpy": np.__version__,
             "max_depth": MAX_DEPTH,
@@ -100,6 +110,18 @@ class Arm:
         if not path.is_file():
             raise InputError(f"Expected a saved tree at {path}, one file for each split (0.json, 1.json, …).")
         return path
+
+
+@cache
+def digest_sources(package: Path = PACKAGE) -> str:
+    """Digest every source file that decides a result: all rooms but those that word, write and show."""
+    found = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        where = path.relative_to(package)
+        is_told = where.parts[0] == "lab" and where.stem in TOLD
+        if where.parts[0] not in SHOWING and not is_told:
+            found.update(where.as_posix().encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()
 
 
 ARMS = {

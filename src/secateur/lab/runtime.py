@@ -24,7 +24,10 @@ from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.protocol import METHODS
 from secateur.methods import find_method
 
-__all__ = ["PAPER_RATIOS", "PAPER_SECONDS", "Timing", "describe_machine", "draw_runtime", "ratios", "run_runtime"]
+__all__ = [
+    *("PAPER_RATIOS", "PAPER_SECONDS", "Timing", "describe_machine", "draw_runtime", "make_problem"),
+    *("ratios", "run_runtime"),
+]
 
 LEAF_TARGETS = (4, 8, 16, 32, 64, 128)
 FIXED_ROWS = 2_048
@@ -78,10 +81,10 @@ def run_runtime(progress: Callable[[str], None], *, row_counts: tuple[int, ...] 
     """Time both panels."""
     timings = []
     for leaves in LEAF_TARGETS:
-        problems = [_problem(seed, leaves, FIXED_ROWS, FIXED_ROWS) for seed in SEEDS]
+        problems = [make_problem(seed, leaves, FIXED_ROWS, FIXED_ROWS) for seed in SEEDS]
         timings += _measure("leaves", leaves, problems)
         progress(f"{leaves} leaves")
-    sources = [_problem(seed, FIXED_LEAVES, ROW_COUNTS[0], max(row_counts)) for seed in SEEDS]
+    sources = [make_problem(seed, FIXED_LEAVES, ROW_COUNTS[0], max(row_counts)) for seed in SEEDS]
     for n_rows in row_counts:
         timings += _measure("rows", n_rows, [(model, X[:n_rows], y[:n_rows]) for model, X, y in sources])
         progress(f"{n_rows} rows")
@@ -115,7 +118,7 @@ def draw_runtime(timings: list[Timing], directory: Path, kinds: Sequence[str] = 
     return write_figures(directory, "runtime", figure, kinds)
 
 
-def _problem(
+def make_problem(
     seed: int, n_leaves: int, n_fitted: int, n_rows: int
 ) -> tuple[DecisionTreeClassifier, NDArray[np.float32], NDArray[np.int64]]:
     """Make rows with interactions and noise, and fit a tree of that many leaves to the first of them."""

@@ -23,15 +23,17 @@ from secateur.rows.whole_files import write_whole
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["STORED", "load_study", "load_table", "load_timings", "load_versions", "store_run"]
+__all__ = ["STORED", "load_counted", "load_study", "load_table", "load_versions", "store_run"]
 
 STORED: Traversable = files("secateur.lab") / "stored"
 ARMS = ("cart", "optimal")
-FEWER_ARMS = {"te2rules": ("cart",)}  # it takes scikit-learn's trees
-STUDIES = ("splits", "by_folds", "beyond", "compact", "te2rules", "readings")
+OWN_ARMS = {"te2rules": ("cart",), "sparse": ("streed", "contree")}  # TE2Rules takes scikit-learn's trees
+STUDIES = ("splits", "by_folds", "beyond", "compact", "te2rules", "readings", "sparse")
+COUNTED = ("runtime", "operations", "deterministic_states")
+PART_STUDIES = ("sparse",)  # of which each data set has the splits that there was time for
 DIGITS = 9  # kept of every number
-WORDS = ("learner", "dataset", "method")
-VERSIONS = ("secateur", "scikit-learn", "te2rules")
+WORDS = ("learner", "dataset", "method", "settings")
+VERSIONS = ("secateur", "scikit-learn", "te2rules", "pystreed", "pycontree")
 
 
 @cache
@@ -66,16 +68,15 @@ def load_table(arm: str) -> list[dict[str, Any]]:
     return [{k: v if k in WORDS else float(v) for k, v in row.items()} for row in csv.DictReader(lines)]
 
 
-def load_timings() -> dict[str, Any]:
-    """Read the runtime study: the machine, and the seconds of every single call."""
-    found: dict[str, Any] = json.loads((STORED / "runtime.json").read_text(encoding="utf-8"))
-    return found
+def load_counted(name: str) -> Any:
+    """Read what was timed or counted whole: ``runtime``, ``operations`` or ``deterministic_states``."""
+    return json.loads((STORED / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def store_run(output: Path, stored: Path) -> list[str]:
     """Take what is finished from the output directory of a run; return what was taken.
 
-    Of a study, the splits are taken that all data sets of an arm have.
+    Of a study, the splits are taken that all data sets of an arm have; of proved trees, all that there are.
     """
     taken = []
     for study in STUDIES:
@@ -83,7 +84,7 @@ def store_run(output: Path, stored: Path) -> list[str]:
             content = json.dumps(_pack(output / study)).encode()
             write_whole(stored / f"{study}.json.gz", gzip.compress(content, mtime=0))
             taken.append(study)
-    for name in (*(f"{arm}_by_dataset.csv" for arm in ARMS), "runtime.json"):
+    for name in (*(f"{arm}_by_dataset.csv" for arm in ARMS), *(f"{one}.json" for one in COUNTED)):
         if (output / name).is_file():
             write_whole(stored / name, (output / name).read_bytes())
             taken.append(name)
@@ -91,21 +92,24 @@ def store_run(output: Path, stored: Path) -> list[str]:
 
 
 def _pack(directory: Path) -> dict[str, Any]:
-    """Put all splits of a study into one object: of each arm those that every data set has."""
+    """Put all splits of a study into one object."""
     arms: dict[str, dict[str, list[dict[str, Any]]]] = {}
     columns: list[str] = []
     versions: dict[str, str] = {}
-    for arm in FEWER_ARMS.get(directory.name, ARMS):
-        places = [directory / arm / dataset for dataset in DATASETS]
-        n_splits = min(_count_finished(place) for place in places)
-        if n_splits == 0:
+    for arm in OWN_ARMS.get(directory.name, ARMS):
+        finished = {dataset: _count_finished(directory / arm / dataset) for dataset in DATASETS}
+        if directory.name in PART_STUDIES:
+            finished = {dataset: number for dataset, number in finished.items() if number}
+        elif min(finished.values()) == 0:
             raise InputError(f"Expected finished splits of all data sets in {directory / arm}. Run the study first.")
-        arms[arm] = {place.name: [] for place in places}
-        for place in places:
+        else:
+            finished = dict.fromkeys(finished, min(finished.values()))
+        arms[arm] = {dataset: [] for dataset in finished}
+        for place, n_splits in ((directory / arm / dataset, number) for dataset, number in finished.items()):
             for number in range(n_splits):
                 split = json.loads((place / f"{number:02d}.json").read_text(encoding="utf-8"))
                 columns = columns or list(split["rows"][0])
-                versions = versions or {name: split[name] for name in VERSIONS if name in split}
+                versions |= {name: split[name] for name in VERSIONS if name in split}
                 rows = [[_round(row[column]) for column in columns] for row in split["rows"]]
                 arms[arm][place.name].append({"n_rules": split["n_rules"], "rows": rows})
     return {**versions, "columns": columns, "arms": arms}

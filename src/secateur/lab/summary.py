@@ -12,13 +12,15 @@ from statistics import fmean, stdev
 from typing import Any
 
 from secateur.lab.protocol import DATASETS, METHODS, METRICS, N_SPLITS
+from secateur.methods import find_method
 
 __all__ = [
-    *("HEADLINES", "NO_SPREAD", "PAPER_COLUMNS", "Cell", "aggregate", "compare", "describe_rows"),
+    *("HEADLINES", "LEAST_SPLITS", "NO_SPREAD", "PAPER_COLUMNS", "Cell", "aggregate", "compare", "describe_rows"),
     *("expected_aggregate", "expected_by_dataset", "mean_distance", "standard_error", "summarize", "to_csv"),
 ]
 
 NO_SPREAD = 1e-9  # a standard error that is rounding only
+LEAST_SPLITS = 5  # fewer say nothing about how much splits differ
 PAPER_COLUMNS = tuple(METRICS)[:9]  # those of the paper's tables by data set
 HEADLINES = ("rule_irc_pct", "irc_per_rule_pct", "delta_accuracy_pp", "conflict_pct", "macro_dev_pp")
 
@@ -32,7 +34,7 @@ class Cell:
     column: str
     ours: float
     theirs: float
-    distance: float  # the difference in standard errors; NaN when there is one split only
+    distance: float  # the difference in standard errors; NaN where there are too few splits
 
 
 def summarize(splits: Sequence[dict[str, Any]], learner: str, tolerances: Mapping[str, float]) -> list[dict[str, Any]]:
@@ -45,8 +47,10 @@ def summarize(splits: Sequence[dict[str, Any]], learner: str, tolerances: Mappin
             rows = [
                 row for split in mine for row in split["rows"] if (row["method"], row["tolerance"]) == (method, wanted)
             ]
-            named = {"learner": learner, "dataset": dataset, "method": method, "splits": len(rows)}
-            table.append({**named, **describe_rows(rows)})
+            settings = find_method(method).describe() | ({} if wanted is None else {"tolerance": wanted})
+            listed = " ".join(f"{name}={value}" for name, value in settings.items())
+            named = {"learner": learner, "dataset": dataset, "method": method, "settings": listed}
+            table.append({**named, "splits": len(rows), **describe_rows(rows)})
     return table
 
 
@@ -99,9 +103,13 @@ def mean_distance(table: Sequence[dict[str, Any]], method: str, column: str, the
 
 
 def standard_error(row: Mapping[str, Any], column: str) -> float:
-    """Estimate how much both sides vary over their splits, the paper's over 30; NaN when there is one split only."""
+    """Estimate how much both sides vary over their splits, the paper's over 30; NaN where there are too few splits."""
     sd = row[f"{column}_sd"]
-    return math.nan if sd in (None, "") else float(sd * math.sqrt(1 / row["splits"] + 1 / N_SPLITS))
+    return (
+        math.nan
+        if sd in (None, "") or row["splits"] < LEAST_SPLITS
+        else float(sd * math.sqrt(1 / row["splits"] + 1 / N_SPLITS))
+    )
 
 
 def _distance(gap: float, error: float) -> float:

@@ -1,4 +1,7 @@
-"""The paper's descriptive choice of ε: most deletion with accuracy not falling and conflict at most 5 %."""
+"""The paper's descriptive choice of ε, most deletion with accuracy not falling and conflict at most 5 %; and its own.
+
+The paper does not print its ε. Ours is the value of its grid whose M1-P numbers come nearest to the printed ones.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from secateur.lab.protocol import DATASETS, GRID, TOLERANCES
+from secateur.lab.protocol import DATASETS, GRID, TOLERANCES, Arm
+from secateur.lab.summary import HEADLINES, compare, summarize
 
-__all__ = ["Choice", "choose_tolerances"]
+__all__ = ["Choice", "choose_tolerances", "count_nearest"]
 
 CONFLICT_CEILING = 5.0
 
@@ -41,6 +45,20 @@ def choose_tolerances(arms: Sequence[Sequence[dict[str, Any]]]) -> list[Choice]:
             picked = max(feasible, key=lambda tolerance: removed[tolerance]) if feasible else None
             choices.append(Choice(dataset, picked, TOLERANCES[dataset], removed))
     return choices
+
+
+def count_nearest(arm: Arm, splits: Sequence[dict[str, Any]], *, in_points: bool = False) -> int:
+    """Count the data sets of an arm on which M1-P is nearest to the paper at our tolerance, of all in the grid.
+
+    Near is the root mean square difference of the five headline numbers, in standard errors or in points.
+    """
+    far: dict[str, dict[float, float]] = {}
+    for tolerance in GRID:
+        table = summarize(splits, arm.learner, dict.fromkeys(DATASETS, tolerance))
+        for cell in compare([row for row in table if row["method"] == "M1-P"], arm.beside, HEADLINES):
+            sums = far.setdefault(cell.dataset, dict.fromkeys(GRID, 0.0))
+            sums[tolerance] += (cell.ours - cell.theirs if in_points else cell.distance) ** 2
+    return sum(min(GRID, key=lambda one: sums[one]) == TOLERANCES[dataset] for dataset, sums in far.items())
 
 
 def _means(splits: Sequence[dict[str, Any]], dataset: str, tolerance: float) -> dict[str, float]:

@@ -3,7 +3,8 @@
 For each remaining condition the rule is compared with and without it. k of n rows are right with it; deletion admits n'
 further rows, of which k' are right. The condition is deletable if the certainty factor k/n does not fall, or if
 Fisher's one-sided exact test of [[k, n - k], [k', n' - k']] gives p > α. The deletable condition whose removal leaves
-the highest certainty factor goes (then highest p, then nearest the root), and so on until none is deletable.
+the highest certainty factor goes (then highest p, then nearest the root, or the leaf with ``ties="leaf"``), and so on
+until none is deletable.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from secateur.kernels.quinlan import CERTAINTY_KEPT, NOT_SIGNIFICANT
 from secateur.methods.contract import Asks, Deletions, Method, Problem, Why
 from secateur.methods.fisher import fisher_greater
 from secateur.methods.quinlan_by_rule import Limits, is_suited, shorten_by_rule
-from secateur.methods.settings import share
+from secateur.methods.settings import choice, share
 from secateur.tree.paths import Paths
 
 __all__ = ["METHOD"]
 
 CERTAINTY_TOLERANCE = 1e-12
-# Two p-values this close (relatively) are one value computed twice: the condition nearer the root then goes first, and
+# Two p-values this close (relatively) are one value computed twice: ``ties`` then says which condition goes first, and
 # 3/10 is not above 0.3, whichever way its last digits fall.
 P_TOLERANCE = 1e-9
 # A test takes some two hundred bytes for a while.
@@ -33,7 +34,7 @@ TABLES_AT_ONCE = 1 << 16
 
 
 def _shorten(
-    result: Deletions, paths: Paths, evidence: TrainingEvidence, among: NDArray[np.bool_], alpha: float
+    result: Deletions, paths: Paths, evidence: TrainingEvidence, among: NDArray[np.bool_], limits: Limits
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Shorten a group of rules; return the counts of the new rules, and of leaves."""
     violations = evidence.count_violations(paths, result.deleted, among[paths.rule], among)
@@ -53,7 +54,7 @@ def _shorten(
         holds = widened >= certainty - CERTAINTY_TOLERANCE
         result.before[left], result.after[left], result.number[left] = certainty, widened, p
         result.keep(left, Why.SIGNIFICANT)
-        best = _choose(rule, holds | (p > alpha * (1 + P_TOLERANCE)), widened, p)
+        best = _choose(rule, holds | (p > limits.alpha * (1 + P_TOLERANCE)), widened, p, to_leaf=limits.to_leaf)
         result.delete(left[best[holds[best]]], Why.CERTAINTY_KEPT)
         result.delete(left[best[~holds[best]]], Why.NOT_SIGNIFICANT)
         counts[rule[best]] += gained[best]
@@ -84,14 +85,20 @@ def _shorten_by_rule(
 
 
 def _choose(
-    rule: NDArray[np.int32], deletable: NDArray[np.bool_], certainty: NDArray[np.float64], p: NDArray[np.float64]
+    rule: NDArray[np.int32],
+    deletable: NDArray[np.bool_],
+    certainty: NDArray[np.float64],
+    p: NDArray[np.float64],
+    *,
+    to_leaf: bool,
 ) -> NDArray[np.int64]:
-    """Choose each rule's condition that leaves the highest certainty, then the highest p, then nearest the root."""
+    """Choose each rule's condition that leaves the highest certainty, then the highest p, then by the place."""
     best = np.flatnonzero(deletable)
     for value, slack in ((certainty, 0.0), (p, P_TOLERANCE)):
         highest = np.zeros(rule[-1] + 1)
         np.maximum.at(highest, rule[best], value[best])
         best = best[value[best] >= highest[rule[best]] * (1 - slack)]
+    best = best[::-1] if to_leaf else best
     return best[np.unique(rule[best], return_index=True)[1]]
 
 
@@ -100,6 +107,7 @@ class Quinlan(Method):
     """Greedy deletion, one condition at a time."""
 
     alpha: float = share(0.01)
+    ties: str = choice("root", "leaf")  # which of two equally good conditions goes first
 
     name = "quinlan"
     summary = "deletes conditions while certainty does not fall or the loss is not significant"
@@ -123,12 +131,12 @@ class Quinlan(Method):
         paths, evidence = problem.paths, problem.rows
         result = Deletions.keep_all(paths, Why.UNTOUCHED)
         counts, to_do = np.zeros((paths.n_rules, problem.tree.n_classes)), np.ones(paths.n_rules, dtype=bool)
+        limits = Limits(self.alpha, CERTAINTY_TOLERANCE, P_TOLERANCE, self.ties == "leaf")
         if isinstance(evidence, RowEvidence) and is_suited(evidence, paths):
-            limits = Limits(self.alpha, CERTAINTY_TOLERANCE, P_TOLERANCE)
             to_do, counts, leaf_counts = _shorten_by_rule(result, paths, evidence, limits)
         for group in evidence.split_rules(paths, to_do[paths.rule]) if to_do.any() else ():
             among = group & to_do
-            found, leaf_counts = _shorten(result, paths, evidence, among, self.alpha)
+            found, leaf_counts = _shorten(result, paths, evidence, among, limits)
             counts[among] = found[among]
         evidence.remember(result.deleted, counts, leaf_counts)
         return result

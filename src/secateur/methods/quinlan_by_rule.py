@@ -37,6 +37,7 @@ class Limits(NamedTuple):
     alpha: float
     certainty_tolerance: float
     p_tolerance: float
+    to_leaf: bool  # of conditions that are equally good, the one nearest the leaf goes first, not the root
     # The kernels' p-values differ from numpy's by less than this, relatively. Who needs to know better asks numpy.
     doubt: float = 1e-11
 
@@ -56,7 +57,7 @@ def is_suited(evidence: RowEvidence, paths: Paths) -> bool:
 def _count_workers(evidence: RowEvidence) -> int:
     """How many threads may work at a time, so that their masks fit in memory."""
     n_places = evidence.n_rows + TILE_ROWS * evidence.tree.n_classes
-    return min(n_threads(), 8 * MASK_BYTES // (n_places * evidence.tree.depth))
+    return min(n_threads(), 8 * MASK_BYTES // (n_places * max(1, evidence.tree.depth)))
 
 
 def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tuple[Outcome, NDArray[np.float64]]:
@@ -154,6 +155,7 @@ def _make_rounds(tree: Tree, n_blocks: int, limits: Limits, log_gamma: NDArray[n
         limit=limits.alpha * (1 + limits.p_tolerance),
         certainty_tolerance=limits.certainty_tolerance,
         p_tolerance=limits.p_tolerance,
+        to_leaf=limits.to_leaf,
         doubt=limits.doubt,
         log_gamma=log_gamma,
         violates=np.zeros((n_blocks, depth, BLOCK_WORDS), dtype=np.uint64),

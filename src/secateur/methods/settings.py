@@ -10,7 +10,7 @@ import numpy as np
 
 from secateur.errors import ParameterError
 
-__all__ = ["amount", "check_amount", "check_flag", "check_share", "flag", "is_number", "share"]
+__all__ = ["amount", "check_amount", "check_flag", "check_share", "choice", "flag", "is_number", "share"]
 
 
 def is_number(value: Any) -> bool:
@@ -52,3 +52,15 @@ def amount(default: float) -> float:
 def flag(default: bool) -> bool:
     """Declare a setting that is on or off, as a field of a method's dataclass."""
     return field(default=default, metadata={"check": check_flag})
+
+
+def choice(default: str, *others: str) -> str:
+    """Declare a setting that is one of a few words, as a field of a method's dataclass."""
+
+    def check(name: str, value: Any) -> str:
+        if value not in (default, *others):
+            listed = " or ".join(repr(word) for word in (default, *others))
+            raise ParameterError(f"Expected {name} as {listed}, found {value!r}.")
+        return str(value)
+
+    return field(default=default, metadata={"check": check})
