@@ -250,6 +250,29 @@ def reliability_without(tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, d
     return support_and_reliability(tree, X, y, w, kept, int(tree.leaf_class[leaf]))[1]
 
 
+def find_move(tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, links: Iterable[int]) -> Fraction | float | None:
+    """How far the share of a leaf's class moves from the leaf's rule to some links; a fraction where weights are whole.
+
+    None where no row satisfies the one or the other.
+    """
+    c = int(tree.leaf_class[leaf])
+    is_whole = w is None or all(float(weight).is_integer() for weight in w)
+    shares = []
+    for some in (list(links), path(tree, leaf)):
+        inside = [i for i, row in enumerate(X) if satisfies(tree, row, some)]
+        weights = [1 if w is None else w[i] for i in inside]
+        hits = [weight for i, weight in zip(inside, weights, strict=True) if y[i] == c]
+        if not sum(weights) > 0:
+            return None
+        shares.append(Fraction(int(sum(hits)), int(sum(weights))) if is_whole else sum(hits) / sum(weights))
+    return shares[0] - shares[1]
+
+
+def is_at_most(move: Fraction | float, tolerance: float) -> bool:
+    """Whether a move is no larger than the tolerance, as written; a rounded one may be larger by 1e-12."""
+    return move <= Fraction(repr(float(tolerance))) if isinstance(move, Fraction) else move <= tolerance + 1e-12
+
+
 def without(links: Iterable[int], deleted: Iterable[int]) -> list[int]:
     """The links that are not deleted, in their order."""
     gone = set(deleted)
@@ -410,13 +433,10 @@ def reliability_select(
     tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, candidates: list[int], tolerance: float
 ) -> list[int]:
     """Accept all candidates together, or else one by one in the given order."""
-    base = reliability_without(tree, X, y, w, leaf, [])
-    if base is None:
-        return []
 
     def close(deleted: list[int]) -> bool:
-        reliability = reliability_without(tree, X, y, w, leaf, deleted)
-        return reliability is not None and abs(reliability - base) <= tolerance
+        move = find_move(tree, X, y, w, leaf, without(path(tree, leaf), deleted))
+        return move is not None and is_at_most(abs(move), tolerance)
 
     if close(candidates):
         return candidates
@@ -457,20 +477,19 @@ def delete_faithful(
     implies = implies or implies_class
     result = {}
     for leaf in leaves(tree):
-        base = reliability_without(tree, X, y, w, leaf, [])
         links = path(tree, leaf)
         protected = [link for link in mismatched_links(tree, leaf, rf_tol) if inside_h(tree, leaf, link)]
         deleted: list[int] = []
-        is_done = base is None
+        is_done = find_move(tree, X, y, w, leaf, links) is None
         while not is_done:
             is_done = True
             for link in links:
                 trial = [*deleted, link]
                 if link in deleted or (protect and link in protected):
                     continue
-                reliability = reliability_without(tree, X, y, w, leaf, trial)
-                if abs(reliability - base) <= tolerance and implies(
-                    tree, without(links, trial), int(tree.leaf_class[leaf])
+                left = without(links, trial)
+                if is_at_most(abs(find_move(tree, X, y, w, leaf, left)), tolerance) and implies(
+                    tree, left, int(tree.leaf_class[leaf])
                 ):
                     deleted, is_done = trial, False
         result[leaf] = [link for link in links if link in deleted]
@@ -610,9 +629,9 @@ def is_honest(
 ) -> bool:
     """Whether a leaf's rule may be widened: reliable, of the commonest class, and contradicted by no equal rule."""
     own = int(tree.leaf_class[leaf])
-    _, base = support_and_reliability(tree, X, guard.y, w, path(tree, leaf), own)
     _, trial = support_and_reliability(tree, X, guard.y, w, wider, own)
-    if base is None or trial is None or base - trial > guard.tolerance:
+    move = find_move(tree, X, guard.y, w, leaf, wider)
+    if move is None or not is_at_most(-move, guard.tolerance):
         return False
     shares = [support_and_reliability(tree, X, guard.y, w, wider, c)[1] for c in range(tree.n_classes)]
     if any(share is not None and share > trial for share in shares):

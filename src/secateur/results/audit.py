@@ -29,7 +29,7 @@ from secateur.rows.row_source import RowSource
 from secateur.rows.rows import LabelledRows, Rows
 from secateur.rules.deciding import without_facts
 from secateur.rules.rules import Rules
-from secateur.tree.shares import divide_or_nan
+from secateur.tree.shares import compare_reliability, divide_or_nan
 from secateur.words.conditions import count_of
 
 __all__ = ["Audit", "AuditCounter", "AuditCounts", "audit_rows", "cross", "find_cells", "finish_audit"]
@@ -403,9 +403,13 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
     if rules.is_counted:  # else probabilities are the tree's own
         scores = score_shares(rules.shares, cross(line, truth, weights, rules.shares.shape))
         apart = find_distances(rules.shares, line, tree_shares, leaf)
-    moved = (rules.covered_reliability - rules.leaf_reliability)[rules.leaves]
-    moved = moved[~np.isnan(moved)] if rules.is_ranked else moved[:0]  # without rows, only rules as they were are known
+    drift = rules.covered_reliability - rules.leaf_reliability
+    # Without rows, only rules as they were are known.
+    judged = rules.leaves[~np.isnan(drift[rules.leaves]) & rules.is_ranked]
+    moved = drift[judged]
     far, tolerance = np.abs(moved), rules.parameters.get("tolerance", DEFAULT_TOLERANCE)
+    own = rules.paths.leaf_class[judged]
+    sides = compare_reliability(rules.covered_counts[judged], rules.leaf_counts[judged], own, tolerance)
     n_effective = count_effective(counts.total("total"), counts.total("squares"))
     conflict = counts.total("in_conflict") / counts.total("total")
     lengths = np.diff(rules.paths.offsets)[rules.leaves]
@@ -440,7 +444,7 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
         max_abs_d=float(far.max()) if len(far) else math.nan,
         mean_abs_d=float(far.mean()) if len(far) else math.nan,
         max_fall=float((-moved).max(initial=0.0)) if rules.is_ranked else math.nan,
-        share_beyond_tolerance=100.0 * float((far > tolerance).mean()) if len(far) else math.nan,
+        share_beyond_tolerance=100.0 * float((sides != 0).mean()) if len(far) else math.nan,
         tolerance=float(tolerance),
         has_own_tolerance="tolerance" in rules.parameters,
         brier=scores.brier,
