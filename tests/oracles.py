@@ -727,34 +727,31 @@ def delete_mismatch_certified(tree: Tree, domain_X: Rows, domain_y: Labels, rf_t
 
 
 def delete_mismatch_monotone(tree: Tree, signs: Sequence[int], rf_tol: float = RF_TOL) -> Deletion:
-    """M1-D by monotonicity: all mismatched links, if together they bound features on the favourable side only.
+    """M1-D by monotonicity: all mismatched links, if every row of the wider rule can be moved into the rule itself.
 
-    Larger values of feature ``f`` favour class 1 where ``signs[f]`` is +1, class 0 where it is -1. A row that the wider
-    rule admits must become a row of the rule itself by moving the deleted features' values in the *unfavourable*
-    direction; the row's own class is then at least as favourable. So a deleted bound must cut off favourable values.
+    Larger values of feature ``f`` favour class 1 where ``signs[f]`` is +1, class 0 where it is -1. Values are moved in
+    the *unfavourable* direction, so that the row's own class is at least as favourable; NaN and categories stay.
     """
     if tree.n_classes != 2:
         raise ValueError("The monotone certificate is about two classes.")
 
     def passes(leaf: int, candidates: list[int]) -> bool:
-        own = box_of(tree, path(tree, leaf))
-        if any(is_empty(tree, region) for region in own.values()):
+        rule = path(tree, leaf)
+        if any(is_empty(tree, region) for region in box_of(tree, rule).values()):
             return False
-        for feature, region in box_of(tree, candidates).items():
-            if region.codes is not None:
-                return False
-            if tree.accepts_missing[feature] and not region.missing:
-                return False
-            # The row is moved to a number of the rule's own region; NaN compares with no number and cannot stand in.
-            if not has_number(tree, own[feature]):
-                return False
-            favourable = signs[feature] if tree.leaf_class[leaf] == 1 else -signs[feature]
-            cuts_off_small = region.low is not None
-            cuts_off_large = region.high < math.inf
-            if cuts_off_small and favourable != -1:
-                return False
-            if cuts_off_large and favourable != 1:
-                return False
+        for feature in box_of(tree, candidates):
+            links = [link for link in rule if tree.feature[parents(tree)[link]] == feature]
+            values = values_that_matter(tree, feature)
+            admitted, own = (
+                [value for value in values if satisfies(tree, [value] * tree.n_features, some)]
+                for some in (without(links, candidates), links)
+            )
+            sign = signs[feature] if tree.leaf_class[leaf] == 1 else -signs[feature]
+            sign = sign if tree.categories[feature] is None else 0
+            for value in admitted:
+                is_own = value in own or (math.isnan(value) and any(map(math.isnan, own)))
+                if not is_own and not any(sign * to < sign * value for to in own):
+                    return False
         return True
 
     return _delete_all_or_nothing(tree, rf_tol, passes)

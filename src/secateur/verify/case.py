@@ -112,6 +112,8 @@ def find_beyond(
         n, n_before = sum(counts), sum(counts_before)
         if not (n > 0 and n_before > 0):
             continue
+        moved: float  # a whole number of small parts, where rows are counted
+        most: float
         if all(count == int(count) for count in counts + counts_before):
             moved = (int(counts[own]) * int(n_before) - int(counts_before[own]) * int(n)) * whole
             most = part * int(n) * int(n_before)
