@@ -490,3 +490,35 @@ def test_the_diagnosis_certifies_nothing_by_signs_that_are_not_true() -> None:
     assert {row.monotone for row in secateur.diagnose(tree)} == {False}
     with pytest.raises(ParameterError, match="not monotone in the signs it was fitted with"):
         secateur.simplify(tree, method="mismatch-certified", each_leaf=True)
+
+
+def clipped_model() -> tuple[DecisionTreeClassifier, NDArray[np.float64], NDArray[np.int64]]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    y = (X[:, 0] + rng.normal(size=500) > 0).astype(int)
+    return DecisionTreeClassifier(max_depth=5, monotonic_cst=[1, 0, 0], random_state=0).fit(X, y), X, y
+
+
+def test_conditions_point_where_the_counts_of_rows_do_though_the_model_clips_its_shares() -> None:
+    model, X, y = clipped_model()
+    read = secateur.from_model(model)
+    assert not read.has_own_counts
+    rules = secateur.simplify(model, X, y, method="mismatch-certified", each_leaf=True)
+    counted = oracles.fill_counts(read, X, y, None)
+    np.testing.assert_array_equal(rules.tree.counts, counted.counts)
+    np.testing.assert_array_equal(rules.tree.leaf_class, read.leaf_class)
+    deleted = {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
+    assert deleted == oracles.delete_mismatch_monotone(counted, [1, 0, 0])
+    assert rules.verify(X, y).ok
+    found = secateur.diagnose(model, X, y)
+    assert [row.status for row in found] == [
+        oracles.orientation(counted, row.link_id, int(read.leaf_class[row.leaf_id])) for row in found
+    ]
+
+
+def test_clipped_shares_that_were_looked_at_are_named() -> None:
+    model, X, y = clipped_model()
+    said = [remark for remark in secateur.simplify(model, method="M1-D", each_leaf=True).remarks if "clipped" in remark]
+    assert len(said) == 1
+    assert said[0].endswith("shares, not from class counts: pass the training rows.")
+    assert not any("clipped" in remark for remark in secateur.simplify(model, X, y, method="M1-D").remarks)
