@@ -138,9 +138,15 @@ def test_a_monotone_tree_shows_its_certificate() -> None:
     X = rng.uniform(size=(300, 2))
     y = (X.sum(axis=1) + rng.normal(scale=0.2, size=300) > 1).astype(int)
     model = DecisionTreeClassifier(max_depth=4, monotonic_cst=[1, 1], random_state=0).fit(X, y)
+    tree = secateur.from_model(model)
     for row in secateur.diagnose(model, X, y):
-        above = ">" in row.condition
-        assert row.monotone == (above == (row.prediction == 0))
+        path = oracles.path(tree, row.leaf_id)
+        column = int(tree.feature[oracles.parents(tree)[row.link_id]])
+        whole, rest = (
+            oracles.box_of(tree, links).get(column) for links in (path, oracles.without(path, [row.link_id]))
+        )
+        # A bound that the rest implies needs no direction.
+        assert row.monotone == (whole == rest or (">" in row.condition) == (row.prediction == 0))
     rules = secateur.simplify(model, X, y, method="M1-D", each_leaf=True)
     assert rules.parameters["monotone"] == [1, 1]
     fresh = rng.uniform(-0.5, 1.5, size=(5000, 2))

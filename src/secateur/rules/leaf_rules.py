@@ -14,6 +14,7 @@ from secateur.rules.deciding import without_facts
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 from secateur.tree.shares import divide_or_nan
 from secateur.words.assumptions import FactsUsed
+from secateur.words.conditions import count_conditions
 from secateur.words.reasons import make_reasons
 from secateur.words.witnesses import Witnesses
 
@@ -144,10 +145,25 @@ class LeafRules:
         support, reliability = (np.nan_to_num(values, nan=-1.0) for values in known)
         return np.lexsort((self.lengths, -support, -reliability))
 
+    @cached_property
+    def read_lengths(self) -> NDArray[np.int64]:
+        """Number of conditions of each leaf's rule as it reads: bounds on one column are one, shape (n_leaves,)."""
+        return count_conditions(self.tree, self.paths, ~self.deleted)
+
+    @cached_property
+    def tree_lengths(self) -> NDArray[np.int64]:
+        """The same of the tree's own rules, shape (n_leaves,)."""
+        return count_conditions(self.tree, self.paths, np.ones_like(self.deleted))
+
     @property
     def tree_conditions(self) -> int:
-        """Number of conditions of the tree's own rules, one for each leaf."""
-        return len(self.paths.links)
+        """Number of conditions of the tree's own rules, one for each leaf, as they read: what merging bounds leaves."""
+        return int(self.tree_lengths.sum())
+
+    @property
+    def n_shortened(self) -> int:
+        """Number of leaves whose rule reads shorter than the tree's."""
+        return int(np.count_nonzero(self.read_lengths < self.tree_lengths))
 
     @property
     def tree_rules(self) -> int:

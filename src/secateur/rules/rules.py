@@ -209,7 +209,12 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
 
     @property
     def n_conditions(self) -> int:
-        """Number of conditions of all rules together, as edges of the tree."""
+        """Number of conditions of all rules together, as they read: bounds on one column of one rule are one."""
+        return int(self.read_lengths[self.leaves].sum())
+
+    @property
+    def n_edges(self) -> int:
+        """Number of kept edges of the tree of all rules together, which is what the paper counts."""
         return int(self.lengths[self.leaves].sum())
 
     @property

@@ -187,7 +187,9 @@ class Monotone:
     def _differs(self, feature: int, kept: Mapping[int, Held], whole: Mapping[int, Held]) -> bool:
         """Whether the shortened rule leaves a column more than the whole rule: what the rest implies cuts nothing."""
         before, after = kept.get(feature) or self.possible.domain(feature), whole[feature]
-        return (before[:2], before[3]) != (after[:2], after[3]) or not np.array_equal(before[2], after[2])
+        if before[2] is not None and after[2] is not None and (before[2] != after[2]).any():
+            return True
+        return (before[:2], before[3]) != (after[:2], after[3])
 
     def _can_move(self, feature: int, before: Held, after: Held, favour: int) -> bool:
         """Whether every number of one interval can fall (if larger ones favour the class) into a part of it."""
