@@ -360,10 +360,10 @@ def test_an_audit_counts_over_all_trees(iris: Any) -> None:
     assert audit.changed == pytest.approx(100 * np.average(rules.predict(X) != forest.predict(X), weights=weights))
     assert audit.forest_accuracy == pytest.approx(100 * np.average(forest.predict(X) == y, weights=weights))
     assert audit.accuracy - audit.forest_accuracy == audit.delta_accuracy
-    assert str(audit).splitlines()[0].endswith(f"from {audit.n_rules} rules of 6 trees")
+    assert str(audit).splitlines()[0].endswith(f"in {audit.n_rules} rules of 6 trees")
     assert json.loads(json.dumps(audit.to_dict())) == vars(audit)
     large = replace(audit, n_rows=12345, n_trees=1, n_rules=1)
-    assert "from 1 rule of 1 tree\n" in str(large)
+    assert "in 1 rule of 1 tree\n" in str(large)
     assert " on 12,345 rows;" in str(large)
 
 

@@ -134,7 +134,8 @@ class ForestRules(Sequence[Rules]):
             sentence = f"{EXACT_GUARANTEE} Of each tree: {of_tree}"
         # Each tree's rules know the facts that they depend on, but asking all of them would take too long.
         is_told = bool(self[0].tree.facts) and self.parameters.get("domain_knowledge", True)
-        return f"{sentence} Holds for rows that satisfy the stated facts." if is_told else sentence
+        sentence += " Holds for rows that satisfy the stated facts." if is_told else ""
+        return " ".join([sentence, *self[0].exceptions])
 
     @property
     def classes(self) -> NDArray[Any]:

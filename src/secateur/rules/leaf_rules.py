@@ -12,6 +12,7 @@ from secateur.methods import METHODS
 from secateur.rows.leaves import apply_tree
 from secateur.rules.deciding import without_facts
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
+from secateur.tree.pipeline_columns import BESIDE_A_LIMIT
 from secateur.tree.shares import divide_or_nan
 from secateur.words.assumptions import FactsUsed
 from secateur.words.conditions import count_conditions
@@ -217,9 +218,16 @@ class LeafRules:
         return FactsUsed(self.tree, self.paths, self.deletions)
 
     @property
+    def exceptions(self) -> tuple[str, ...]:
+        """Sentences on rows beside a limit, of which the pipeline's rounding lets nothing be promised."""
+        remarks = () if self.tree.columns is None else self.tree.columns.remarks
+        return tuple(f"Except: {remark}" for remark in remarks if remark.endswith(BESIDE_A_LIMIT))
+
+    @property
     def own_remarks(self) -> tuple[str, ...]:
-        """Remarks of the method and of the pipeline, a sentence each."""
-        return (*self.making.notes, *(() if self.tree.columns is None else self.tree.columns.remarks))
+        """Remarks of the method, on facts that are not used, and of the pipeline, a sentence each."""
+        unused = [f"The tree does not ask for the column of the fact {fact!r}." for fact in self.tree.facts.unused]
+        return (*self.making.notes, *unused, *(() if self.tree.columns is None else self.tree.columns.remarks))
 
 
 def find_shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:

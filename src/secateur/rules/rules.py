@@ -251,7 +251,8 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         if self.fidelity is not None:
             of_tree = self.change(fidelity=None).guarantee
             return f"The rules approximate {self.fidelity.model}; what is promised is about a surrogate tree: {of_tree}"
-        return f"{self._promise}{_assume(self.assumptions if self.is_exact or not self.is_list else ())}"
+        told = f"{self._promise}{_assume(self.assumptions if self.is_exact or not self.is_list else ())}"
+        return " ".join([told, *self.exceptions])
 
     @property
     def _promise(self) -> str:
