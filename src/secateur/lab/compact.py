@@ -239,7 +239,7 @@ def compact_page(arm: Arm, points: Sequence[LengthPoint]) -> Page:
         for point in points
     )
     n_splits = min((point.n_splits for point in points), default=0)
-    header = ("what is read", "setting", "conditions left %", "rules left %", "rows that differ %", "ΔAccuracy")
+    header = ("what is read", "setting", "edges left %", "rules left %", "rows that differ %", "ΔAccuracy")
     return Page(
         f"Conditions left, and unseen rows that differ from the tree, {arm.learner}",
         f"{arm.title}, {n_splits} splits; percentages of the tree's own rules, one for each leaf, and of the test rows",
