@@ -250,6 +250,29 @@ def reliability_without(tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, d
     return support_and_reliability(tree, X, y, w, kept, int(tree.leaf_class[leaf]))[1]
 
 
+def find_move(tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, links: Iterable[int]) -> Fraction | float | None:
+    """How far the share of a leaf's class moves from the leaf's rule to some links; a fraction where weights are whole.
+
+    None where no row satisfies the one or the other.
+    """
+    c = int(tree.leaf_class[leaf])
+    is_whole = w is None or all(float(weight).is_integer() for weight in w)
+    shares = []
+    for some in (list(links), path(tree, leaf)):
+        inside = [i for i, row in enumerate(X) if satisfies(tree, row, some)]
+        weights = [1 if w is None else w[i] for i in inside]
+        hits = [weight for i, weight in zip(inside, weights, strict=True) if y[i] == c]
+        if not sum(weights) > 0:
+            return None
+        shares.append(Fraction(int(sum(hits)), int(sum(weights))) if is_whole else sum(hits) / sum(weights))
+    return shares[0] - shares[1]
+
+
+def is_at_most(move: Fraction | float, tolerance: float) -> bool:
+    """Whether a move is no larger than the tolerance, as written; a rounded one may be larger by 1e-12."""
+    return move <= Fraction(repr(float(tolerance))) if isinstance(move, Fraction) else move <= tolerance + 1e-12
+
+
 def without(links: Iterable[int], deleted: Iterable[int]) -> list[int]:
     """The links that are not deleted, in their order."""
     gone = set(deleted)
@@ -410,13 +433,10 @@ def reliability_select(
     tree: Tree, X: Rows, y: Labels, w: Weights, leaf: int, candidates: list[int], tolerance: float
 ) -> list[int]:
     """Accept all candidates together, or else one by one in the given order."""
-    base = reliability_without(tree, X, y, w, leaf, [])
-    if base is None:
-        return []
 
     def close(deleted: list[int]) -> bool:
-        reliability = reliability_without(tree, X, y, w, leaf, deleted)
-        return reliability is not None and abs(reliability - base) <= tolerance
+        move = find_move(tree, X, y, w, leaf, without(path(tree, leaf), deleted))
+        return move is not None and is_at_most(abs(move), tolerance)
 
     if close(candidates):
         return candidates
@@ -457,20 +477,19 @@ def delete_faithful(
     implies = implies or implies_class
     result = {}
     for leaf in leaves(tree):
-        base = reliability_without(tree, X, y, w, leaf, [])
         links = path(tree, leaf)
         protected = [link for link in mismatched_links(tree, leaf, rf_tol) if inside_h(tree, leaf, link)]
         deleted: list[int] = []
-        is_done = base is None
+        is_done = find_move(tree, X, y, w, leaf, links) is None
         while not is_done:
             is_done = True
             for link in links:
                 trial = [*deleted, link]
                 if link in deleted or (protect and link in protected):
                     continue
-                reliability = reliability_without(tree, X, y, w, leaf, trial)
-                if abs(reliability - base) <= tolerance and implies(
-                    tree, without(links, trial), int(tree.leaf_class[leaf])
+                left = without(links, trial)
+                if is_at_most(abs(find_move(tree, X, y, w, leaf, left)), tolerance) and implies(
+                    tree, left, int(tree.leaf_class[leaf])
                 ):
                     deleted, is_done = trial, False
         result[leaf] = [link for link in links if link in deleted]
@@ -610,9 +629,9 @@ def is_honest(
 ) -> bool:
     """Whether a leaf's rule may be widened: reliable, of the commonest class, and contradicted by no equal rule."""
     own = int(tree.leaf_class[leaf])
-    _, base = support_and_reliability(tree, X, guard.y, w, path(tree, leaf), own)
     _, trial = support_and_reliability(tree, X, guard.y, w, wider, own)
-    if base is None or trial is None or base - trial > guard.tolerance:
+    move = find_move(tree, X, guard.y, w, leaf, wider)
+    if move is None or not is_at_most(-move, guard.tolerance):
         return False
     shares = [support_and_reliability(tree, X, guard.y, w, wider, c)[1] for c in range(tree.n_classes)]
     if any(share is not None and share > trial for share in shares):
@@ -708,34 +727,31 @@ def delete_mismatch_certified(tree: Tree, domain_X: Rows, domain_y: Labels, rf_t
 
 
 def delete_mismatch_monotone(tree: Tree, signs: Sequence[int], rf_tol: float = RF_TOL) -> Deletion:
-    """M1-D by monotonicity: all mismatched links, if together they bound features on the favourable side only.
+    """M1-D by monotonicity: all mismatched links, if every row of the wider rule can be moved into the rule itself.
 
-    Larger values of feature ``f`` favour class 1 where ``signs[f]`` is +1, class 0 where it is -1. A row that the wider
-    rule admits must become a row of the rule itself by moving the deleted features' values in the *unfavourable*
-    direction; the row's own class is then at least as favourable. So a deleted bound must cut off favourable values.
+    Larger values of feature ``f`` favour class 1 where ``signs[f]`` is +1, class 0 where it is -1. Values are moved in
+    the *unfavourable* direction, so that the row's own class is at least as favourable; NaN and categories stay.
     """
     if tree.n_classes != 2:
         raise ValueError("The monotone certificate is about two classes.")
 
     def passes(leaf: int, candidates: list[int]) -> bool:
-        own = box_of(tree, path(tree, leaf))
-        if any(is_empty(tree, region) for region in own.values()):
+        rule = path(tree, leaf)
+        if any(is_empty(tree, region) for region in box_of(tree, rule).values()):
             return False
-        for feature, region in box_of(tree, candidates).items():
-            if region.codes is not None:
-                return False
-            if tree.accepts_missing[feature] and not region.missing:
-                return False
-            # The row is moved to a number of the rule's own region; NaN compares with no number and cannot stand in.
-            if not has_number(tree, own[feature]):
-                return False
-            favourable = signs[feature] if tree.leaf_class[leaf] == 1 else -signs[feature]
-            cuts_off_small = region.low is not None
-            cuts_off_large = region.high < math.inf
-            if cuts_off_small and favourable != -1:
-                return False
-            if cuts_off_large and favourable != 1:
-                return False
+        for feature in box_of(tree, candidates):
+            links = [link for link in rule if tree.feature[parents(tree)[link]] == feature]
+            values = values_that_matter(tree, feature)
+            admitted, own = (
+                [value for value in values if satisfies(tree, [value] * tree.n_features, some)]
+                for some in (without(links, candidates), links)
+            )
+            sign = signs[feature] if tree.leaf_class[leaf] == 1 else -signs[feature]
+            sign = sign if tree.categories[feature] is None else 0
+            for value in admitted:
+                is_own = value in own or (math.isnan(value) and any(map(math.isnan, own)))
+                if not is_own and not any(sign * to < sign * value for to in own):
+                    return False
         return True
 
     return _delete_all_or_nothing(tree, rf_tol, passes)

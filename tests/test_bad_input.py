@@ -62,7 +62,7 @@ ROWS: dict[str, Mistake] = {
     "NaN where the tree takes none": (
         lambda: simplify(MODEL, many_missing(), Y, each_leaf=True),
         InputError,
-        r"X has a missing value in column 'x2' \(row 1\), but the tree was fitted without missing values",
+        r"X has a missing value in column 'x2' \(row 1\), but as far as the tree shows, it was fitted without",
     ),
     "NaN in a named column": (
         lambda: simplify(NAMED_MODEL, FRAME, Y, each_leaf=True).predict(pd.DataFrame(spoiled(math.nan), columns=NAMES)),

@@ -36,8 +36,12 @@ def slow_effect(tree: Tree, X: Any, y: Any, w: Any, leaf: int, gone: list[int]) 
     return support, None if base is None or after is None else after - base
 
 
-def name_of(effect: float | None, tolerance: float) -> str | None:
-    return None if effect is None else SET_NAMES[int(effect > tolerance) - int(effect < -tolerance)]
+def find_side(tree: Tree, rows: Any, leaf: int, gone: Any, tolerance: float) -> int | None:
+    """Whether D of some links lies below (-1), within (0) or above the tolerance; None where it is undefined."""
+    move = oracles.find_move(tree, *rows, leaf, oracles.without(oracles.path(tree, leaf), gone))
+    if move is None or oracles.is_at_most(abs(move), tolerance):
+        return None if move is None else 0
+    return 1 if move > 0 else -1
 
 
 def cancer() -> tuple[Any, Any, DecisionTreeClassifier]:
@@ -70,9 +74,8 @@ def test_every_row_equals_its_slow_version(tree: Tree, data: st.DataObject) -> N
             assert row.effect is None
         else:
             assert row.effect_size == after - base
-            effect = after - base
             names = {-1: "positive-relevance", 0: "probabilistic-irc", 1: "negative-relevance"}
-            assert row.effect == names[int(effect > tolerance) - int(effect < -tolerance)]
+            assert row.effect == names[find_side(tree, (X, y, w), row.leaf_id, [row.link_id], tolerance)]
         presumed = {True: "negative-relevance-presumed", False: "IRC-presumed"}
         is_candidate = row.status == "mismatched"
         assert row.presumption == (presumed[oracles.inside_h(tree, row.leaf_id, row.link_id)] if is_candidate else None)
@@ -135,9 +138,15 @@ def test_a_monotone_tree_shows_its_certificate() -> None:
     X = rng.uniform(size=(300, 2))
     y = (X.sum(axis=1) + rng.normal(scale=0.2, size=300) > 1).astype(int)
     model = DecisionTreeClassifier(max_depth=4, monotonic_cst=[1, 1], random_state=0).fit(X, y)
+    tree = secateur.from_model(model)
     for row in secateur.diagnose(model, X, y):
-        above = ">" in row.condition
-        assert row.monotone == (above == (row.prediction == 0))
+        path = oracles.path(tree, row.leaf_id)
+        column = int(tree.feature[oracles.parents(tree)[row.link_id]])
+        whole, rest = (
+            oracles.box_of(tree, links).get(column) for links in (path, oracles.without(path, [row.link_id]))
+        )
+        # A bound that the rest implies needs no direction.
+        assert row.monotone == (whole == rest or (">" in row.condition) == (row.prediction == 0))
     rules = secateur.simplify(model, X, y, method="M1-D", each_leaf=True)
     assert rules.parameters["monotone"] == [1, 1]
     fresh = rng.uniform(-0.5, 1.5, size=(5000, 2))
@@ -188,7 +197,7 @@ def test_the_effect_of_any_set_equals_its_slow_version(tree: Tree, data: st.Data
     for (leaf, gone), effect in zip(sets, found, strict=True):
         support, size = slow_effect(tree, X, y, w, leaf, gone)
         assert (effect.support_without, effect.effect_size) == (support, size)
-        assert effect.effect == name_of(size, tolerance)
+        assert effect.effect == SET_NAMES.get(find_side(tree, (X, y, w), leaf, gone, tolerance))
         assert effect.leaf_id == leaf
         assert list(effect.link_ids) == [link for link in oracles.path(tree, leaf) if link in gone]
 
@@ -214,7 +223,7 @@ def test_pairs_equal_their_slow_version_however_rows_are_counted(
         _, both = slow_effect(tree, X, y, w, one.leaf_id, list(one.link_ids))
         alone = [slow_effect(tree, X, y, w, one.leaf_id, [link])[1] for link in one.link_ids]
         assert one.effect_size == both
-        assert one.effect == name_of(both, 0.05)
+        assert one.effect == SET_NAMES.get(find_side(tree, (X, y, w), one.leaf_id, one.link_ids, 0.05))
         if both is None:
             assert (one.alone, one.interaction) == (None, None)
         else:

@@ -61,7 +61,8 @@ def test_the_curve_is_the_mean_over_folds_of_audits_on_rows_left_out(
         tolerance = {"tolerance": 0.2} if value or fixed else {}
         audits = audit_by_hand(problem, folds, weights, **{over: value}, **tolerance, **fixed)
         assert point.value == value
-        for name in ("removed", "conflict", "delta_accuracy", "macro_dev"):
+        assert point.removed == pytest.approx(np.mean([audit.shortened for audit in audits]))
+        for name in ("conflict", "delta_accuracy", "macro_dev"):
             assert getattr(point, name) == pytest.approx(np.mean([getattr(audit, name) for audit in audits]))
         assert point.difference == pytest.approx(np.mean([100 - audit.agreement for audit in audits]))
         assert point.conflict_sd == pytest.approx(np.std([audit.conflict for audit in audits]))
@@ -74,7 +75,7 @@ def test_the_curve_of_a_tolerance_is_that_of_the_method(problem: tuple[Any, Any,
     selection = secateur.select(*problem, over="tolerance", method=method, grid=GRID, cv=KFold(3), progress=False)
     for point, tolerance in zip(selection.curve, GRID, strict=True):
         audits = audit_by_hand(problem, folds, method=method, tolerance=tolerance, each_leaf=True)
-        assert point.removed == pytest.approx(np.mean([audit.removed for audit in audits]))
+        assert point.removed == pytest.approx(np.mean([audit.shortened for audit in audits]))
         assert point.conflict == pytest.approx(np.mean([audit.conflict for audit in audits]))
 
 

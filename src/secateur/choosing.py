@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.counting.row_evidence import RowEvidence
+from secateur.counting.violations import find_reliability
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.possible_rows import find_feasible
 from secateur.methods import Deletions, Why
@@ -172,7 +173,7 @@ def _spend(rules: Rules, defaults: list[int], budget: float, tolerance: float, p
     counts, _ = evidence.count(paths, joint.deleted)
     # Only written rules lost conditions to the budget; the others are as they were.
     shortened = rules.change(
-        deletions=_explain(rules.deletions, joint, paths.rule, cells.leaf_reliability),
+        deletions=_explain(rules.deletions, joint, paths.rule, find_reliability(paths, cells.leaf_counts)),
         covered_counts=np.array(counts),
     )
     contained = find_containment(_possible_tree(rules), paths, joint.deleted)

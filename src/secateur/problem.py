@@ -149,7 +149,7 @@ class ModelReader:
                 why = LOOKS_AT_ROWS.format(method.name)
             else:
                 # What a method asks of a tree without class counts is not known before its rows are counted.
-                asked = None if method is None or (method.needs_rows and tree.counts is None) else method
+                asked = None if method is None or (method.needs_rows and not tree.has_own_counts) else method
                 try:
                     return self._attach(*self._count(tree, rows, asked))
                 except TooLargeError as error:
@@ -157,7 +157,7 @@ class ModelReader:
         held = rows.hold(partial(find_terms, self.model), why, "" if method is None else COUNTS_SUFFICE)
         tree = self._read(held)
         listed = held.read_labelled(tree, checks_facts=True)
-        if tree.counts is None:
+        if not tree.has_own_counts:
             reached = apply_tree(tree, listed.rows)
             tree = _add_counts(tree, count_classes(tree, reached, listed.class_ids, listed.weights))
         return self._pose(tree, RowEvidence(tree, *listed))
@@ -172,9 +172,10 @@ class ModelReader:
                 f"{LOOKS_AT_ROWS.format(method.name)}, so its summary would be as large as the rows: pass them to "
                 "simplify."
             )
-        if method is not None and method.needs_rows and tree.counts is None:
+        if method is not None and method.needs_rows and not tree.has_own_counts:
             raise ParameterError(
-                f"The tree has no class counts, so what {method.name!r} asks is not known yet: name no method."
+                f"The tree has no class counts of its own, so what {method.name!r} asks is not known yet: name no "
+                "method."
             )
         return self._count(tree, rows, method)[1]
 
@@ -245,11 +246,11 @@ class ModelReader:
             return taken, found
 
     def _attach(self, problem: Problem, evidence: Evidence) -> Problem:
-        """Give a problem counts of its rows, and its tree class counts if it has none."""
+        """Give a problem counts of its rows, and its tree class counts if it has none of its own."""
         if evidence.is_weighted and not evidence.leaf_counts.any():
             raise InputError(NO_WEIGHT)
         tree = problem.tree
-        if tree.counts is not None:
+        if tree.has_own_counts:
             return replace(problem, evidence=evidence)
         counts = np.zeros((tree.n_nodes, tree.n_classes))
         counts[problem.paths.leaf_ids] = evidence.leaf_counts

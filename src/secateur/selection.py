@@ -21,7 +21,7 @@ class SelectionPoint:
     value : float
         The tolerance, budget or max_conflict.
     removed : float
-        Percentage of the tree's conditions that are gone.
+        Percentage of the tree's conditions, as they read, that are gone.
     conflict : float
         Percentage of rows covered by rules of different classes.
     difference : float

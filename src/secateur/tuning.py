@@ -335,7 +335,8 @@ def _check_change(value: Any) -> float:
 
 
 def _summarize(value: float, audits: list[Audit], search: _Search) -> SelectionPoint:
-    found = {name: [getattr(audit, name) for audit in audits] for name in ("removed", "conflict", "delta_accuracy")}
+    found = {name: [getattr(audit, name) for audit in audits] for name in ("conflict", "delta_accuracy")}
+    found["removed"] = [audit.shortened for audit in audits]
     found["difference"] = [100.0 - audit.agreement for audit in audits]
     found["macro_dev"] = [audit.macro_dev for audit in audits]
     means = {name: float(np.mean(numbers)) for name, numbers in found.items()}

@@ -318,7 +318,7 @@ def with_nan(X: NDArray[Any]) -> NDArray[Any]:
 @pytest.mark.parametrize("model_class", MODELS)
 def test_a_tree_fitted_without_nan_refuses_nan(model_class: type[Any]) -> None:
     model, X, y = without_missing(model_class)
-    with pytest.raises(InputError, match=r"missing value in column 'x\d' \(row 0\), but the tree was fitted without"):
+    with pytest.raises(InputError, match=r"missing value in column 'x\d' \(row 0\), but as far as the tree shows"):
         secateur.simplify(model, with_nan(X), y, method="mismatch", each_leaf=True)
     rules = secateur.simplify(model, X, y, method="mismatch", each_leaf=True)
     with pytest.raises(InputError, match=r"missing value in column 'x\d' \(row 0\)"):
@@ -529,3 +529,13 @@ def test_nan_rows_of_another_width_are_refused_before_they_are_routed() -> None:
     model = DecisionTreeClassifier().fit(X, X[:, 399] > 0)
     with pytest.raises(InputError, match="has 1 columns, but the tree was fitted on 400"):
         secateur.simplify(model, np.full((3, 1), np.nan), [True, False, True], method="mismatch", each_leaf=True)
+
+
+def test_a_missing_value_is_refused_for_its_own_column_though_others_had_some() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X[:50, 1] = np.nan  # in a column that no split asks
+    rules = secateur.simplify(DecisionTreeClassifier(max_depth=1).fit(X, y), X, y)
+    with pytest.raises(InputError, match=r"as far as the tree shows, it was fitted without missing values in that col"):
+        rules.predict(np.array([[np.nan, 0.0]]))

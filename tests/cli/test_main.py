@@ -119,7 +119,7 @@ def test_simplify_takes_weather_and_the_default_method_by_default() -> None:
 
 
 def test_the_seed_and_the_depth_change_the_tree() -> None:
-    assert "the tree has 7 with 23." in one_line(invoke("simplify", "--seed", "5").stdout)
+    assert "the tree has 7 with 18." in one_line(invoke("simplify", "--seed", "5").stdout)
     assert "the tree has 2 with 2." in one_line(invoke("simplify", "--max-depth", "1").stdout)
     assert invoke("simplify", "--seed", "1").stdout != invoke("simplify", "--seed", "5").stdout
 

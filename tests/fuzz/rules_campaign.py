@@ -106,9 +106,14 @@ class Case:
         covered = self.rows.covered(links)
         return [(covered & rows).bit_count() for rows in self.of_label]
 
-    def reliability(self, leaf: int, links: list[int]) -> float | None:
-        counts = self.counts(links)
-        return counts[self.tree.leaf_class[leaf]] / sum(counts) if sum(counts) else None
+    def reliability(self, leaf: int, links: list[int]) -> Fraction | None:
+        counts = [int(count) for count in self.counts(links)]
+        return Fraction(counts[self.tree.leaf_class[leaf]], sum(counts)) if sum(counts) else None
+
+    def is_within(self, leaf: int, links: list[int], tolerance: float) -> bool:
+        """Whether the reliability of some links is no farther from the leaf's than the tolerance, as written."""
+        before, after = self.reliability(leaf, self.listed.paths[leaf]), self.reliability(leaf, links)
+        return before is not None and after is not None and oracles.is_at_most(abs(after - before), tolerance)
 
     def implies(self, leaf: int, links: list[int]) -> bool:
         return self.listed.implies(links, int(self.tree.leaf_class[leaf]))
@@ -146,17 +151,15 @@ def candidates(case: Case, leaf: int, *, inside: bool) -> list[int]:
 
 def delete_faithful(case: Case, leaf: int, tolerance: float, *, protect: bool) -> list[int]:
     links = case.listed.paths[leaf]
-    base = case.reliability(leaf, links)
     protected = candidates(case, leaf, inside=True) if protect else []
-    kept, is_done = list(links), base is None
+    kept, is_done = list(links), False
     while not is_done:
         is_done = True
         for link in links:
             if link not in kept or link in protected:
                 continue
             wider = [other for other in kept if other != link]
-            share = case.reliability(leaf, wider)
-            if share is not None and base is not None and abs(share - base) <= tolerance and case.implies(leaf, wider):
+            if case.is_within(leaf, wider, tolerance) and case.implies(leaf, wider):
                 kept, is_done = wider, False
     return oracles.without(links, kept)
 
@@ -164,15 +167,11 @@ def delete_faithful(case: Case, leaf: int, tolerance: float, *, protect: bool) -
 def select(case: Case, leaf: int, tolerance: float) -> list[int]:
     """ReliabilitySelect on the candidates of a leaf."""
     links = case.listed.paths[leaf]
-    base = case.reliability(leaf, links)
     offered = candidates(case, leaf, inside=False)[::-1]
 
     def is_close(more: list[int]) -> bool:
-        share = case.reliability(leaf, oracles.without(links, more))
-        return base is not None and share is not None and abs(share - base) <= tolerance
+        return case.is_within(leaf, oracles.without(links, more), tolerance)
 
-    if base is None:
-        return []
     taken = offered if is_close(offered) else []
     if not taken:
         for link in offered:
@@ -254,7 +253,7 @@ def check_promises_of_a_budget(case: Case, rules: secateur.Rules, budget: float,
         counts, own = case.counts(kept), int(case.tree.leaf_class[leaf])
         if any(reason.kind == "within-budget" for reason in rules[index].reasons.values()):
             base, share = case.reliability(leaf, links), case.reliability(leaf, kept)
-            is_kept = base is not None and share is not None and base - share <= tolerance
+            is_kept = base is not None and share is not None and oracles.is_at_most(base - share, tolerance)
             expect(is_kept and counts[own] == max(counts), "the budget took the reliability of a rule", leaf)
     conflict, once = 0, 0
     for rows in covered:

@@ -165,7 +165,7 @@ def test_rows_are_decided_by_the_rules_that_cover_them(budget: float, data_dir: 
 
 def test_a_pruned_tree_is_as_long_as_the_path_allows(data_dir: str) -> None:
     split = split_of("heart-h", data_dir)
-    total = int(split.source.n_conditions)
+    total = int(split.source.n_edges)
     rows = compact._measure_pruned(split, {"all": total, "none": 0, "some": 30})
     found = {(row["method"], row["knob"]): row for row in rows}
     assert found[PRUNED_LEAVES, "all"]["conditions_left"] == 100
@@ -177,7 +177,7 @@ def test_a_pruned_tree_is_as_long_as_the_path_allows(data_dir: str) -> None:
         pruned = type(split.model)(max_depth=6, random_state=0, ccp_alpha=max(alpha, 0)).fit(
             split.X_train, split.y_train
         )
-        lengths.append(int(secateur.simplify(pruned, method="none", each_leaf=True).n_conditions))
+        lengths.append(int(secateur.simplify(pruned, method="none", each_leaf=True).n_edges))
     nearest = min(lengths, key=lambda length: abs(length - 30))
     assert found[PRUNED_LEAVES, "some"]["conditions_left"] == pytest.approx(100 * nearest / total)
 

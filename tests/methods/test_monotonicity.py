@@ -224,6 +224,42 @@ def value_of(tree: Tree, feature: int, value: Any) -> float:
     return float(levels.index(value)) if value in levels else float(len(levels))
 
 
+@given(signed_trees())
+@settings(max_examples=600, deadline=None)
+def test_no_rule_is_refused_that_the_theorem_certifies(drawn: tuple[Tree, list[int], list[Row]]) -> None:
+    """Q goes exactly if every row that the rest of a rule admits lies on the favourable side of one of the rule."""
+    tree, signs, _ = drawn
+    tree = replace(tree, facts=NO_FACTS)
+    signs = sign_what_is_ordered(tree, signs)
+    rows = all_rows(tree)
+    assume(is_monotone_by_trying(tree, signs, NO_FACTS, rows))
+    above = compare(tree, signs, NO_FACTS, np.array(rows))
+    for rule in certified(tree, signs):
+        own = oracles.path(tree, rule.leaf_id)
+        gone = oracles.mismatched_links(tree, rule.leaf_id, oracles.RF_TOL)
+        inside, admitted = (
+            np.array([oracles.satisfies(tree, row, links) for row in rows])
+            for links in (own, oracles.without(own, gone))
+        )
+        farther = above[inside] if rule.prediction == tree.classes[1] else above[:, inside].T
+        holds = inside.any() and bool(farther.any(axis=0)[admitted].all())
+        event(f"certified: {holds and bool(gone)}")
+        assert list(rule.deleted_ids) == (gone if holds else [])
+
+
+def test_a_condition_that_a_kept_one_implies_needs_no_sign() -> None:
+    # Of leaf 3, x <= 1.5 is mismatched and x <= 0.5 is not: together they say x <= 0.5.
+    builder = TreeBuilder(classes=["no", "yes"], feature_names=["x"])
+    root = builder.split("x", 1.5)
+    inner = builder.split("x", 0.5, parent=root, side="left")
+    builder.leaf([1, 9], parent=inner, side="left")
+    builder.leaf([19, 1], parent=inner, side="right")
+    builder.leaf([3, 7], parent=root, side="right")
+    rules = certified(builder.build(), {})
+    assert [rule.kept_ids for rule in rules] == [(2,), (1, 3), (4,)]
+    assert rules.verify().ok
+
+
 @given(signed_trees(), st.data())
 @settings(max_examples=600, deadline=None)
 def test_a_forged_certificate_fails(drawn: tuple[Tree, list[int], list[Row]], data: st.DataObject) -> None:
@@ -454,3 +490,35 @@ def test_the_diagnosis_certifies_nothing_by_signs_that_are_not_true() -> None:
     assert {row.monotone for row in secateur.diagnose(tree)} == {False}
     with pytest.raises(ParameterError, match="not monotone in the signs it was fitted with"):
         secateur.simplify(tree, method="mismatch-certified", each_leaf=True)
+
+
+def clipped_model() -> tuple[DecisionTreeClassifier, NDArray[np.float64], NDArray[np.int64]]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    y = (X[:, 0] + rng.normal(size=500) > 0).astype(int)
+    return DecisionTreeClassifier(max_depth=5, monotonic_cst=[1, 0, 0], random_state=0).fit(X, y), X, y
+
+
+def test_conditions_point_where_the_counts_of_rows_do_though_the_model_clips_its_shares() -> None:
+    model, X, y = clipped_model()
+    read = secateur.from_model(model)
+    assert not read.has_own_counts
+    rules = secateur.simplify(model, X, y, method="mismatch-certified", each_leaf=True)
+    counted = oracles.fill_counts(read, X, y, None)
+    np.testing.assert_array_equal(rules.tree.counts, counted.counts)
+    np.testing.assert_array_equal(rules.tree.leaf_class, read.leaf_class)
+    deleted = {rule.leaf_id: list(rule.deleted_ids) for rule in rules}
+    assert deleted == oracles.delete_mismatch_monotone(counted, [1, 0, 0])
+    assert rules.verify(X, y).ok
+    found = secateur.diagnose(model, X, y)
+    assert [row.status for row in found] == [
+        oracles.orientation(counted, row.link_id, int(read.leaf_class[row.leaf_id])) for row in found
+    ]
+
+
+def test_clipped_shares_that_were_looked_at_are_named() -> None:
+    model, X, y = clipped_model()
+    said = [remark for remark in secateur.simplify(model, method="M1-D", each_leaf=True).remarks if "clipped" in remark]
+    assert len(said) == 1
+    assert said[0].endswith("shares, not from class counts: pass the training rows.")
+    assert not any("clipped" in remark for remark in secateur.simplify(model, X, y, method="M1-D").remarks)

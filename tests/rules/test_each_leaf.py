@@ -189,7 +189,7 @@ def test_rules_are_a_sequence() -> None:
     assert [rule.index for rule in rules[1:3]] == [1, 2]
     with pytest.raises(IndexError, match="there are 5 rules, found index 5"):
         rules[5]
-    assert repr(rules) == "<Rules: 5 rules with 13 conditions, one for each leaf; the tree has 5 rules with 13>"
+    assert repr(rules) == "<Rules: 5 rules with 9 conditions, one for each leaf; the tree has 5 rules with 9>"
 
 
 def test_pickled_rules_are_equal_but_leaves_the_rows_behind() -> None:

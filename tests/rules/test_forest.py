@@ -338,7 +338,7 @@ def test_they_read_as_a_sequence_of_the_rules_of_each_tree(iris: Any) -> None:
     assert rules.guarantee.startswith("Each tree's predictions are preserved exactly")
     assert repr(rules) == (
         f"<ForestRules: {rules.n_rules} rules of 6 trees by 'exact', "
-        f"{rules.n_deleted} of {rules.n_conditions} conditions deleted>"
+        f"{rules.n_conditions} of {rules.tree_conditions} conditions left>"
     )
     assert rules.guarantee in str(rules)
     assert rules._repr_html_().startswith("<div><p><b>")
@@ -354,14 +354,16 @@ def test_an_audit_counts_over_all_trees(iris: Any) -> None:
     weights = np.arange(len(X), dtype=float)
     audit = rules.audit(X, y, sample_weight=weights)
     assert (audit.n_trees, audit.n_rules, audit.n_rows) == (6, sum(map(len, rules)), 149)  # one row has weight 0
-    assert audit.removed == 100 * sum(one.deleted.sum() for one in rules) / sum(len(one.deleted) for one in rules)
+    gone, every = (sum(map(count, rules)) for count in (lambda one: one.deleted.sum(), lambda one: len(one.deleted)))
+    assert audit.removed == pytest.approx(100 * gone / every)
+    assert audit.n_conditions == sum(len(rule.conditions) for one in rules for rule in one)
     assert audit.changed == pytest.approx(100 * np.average(rules.predict(X) != forest.predict(X), weights=weights))
     assert audit.forest_accuracy == pytest.approx(100 * np.average(forest.predict(X) == y, weights=weights))
     assert audit.accuracy - audit.forest_accuracy == audit.delta_accuracy
-    assert str(audit).splitlines()[0].endswith(f"from {audit.n_rules} rules of 6 trees")
+    assert str(audit).splitlines()[0].endswith(f"in {audit.n_rules} rules of 6 trees")
     assert json.loads(json.dumps(audit.to_dict())) == vars(audit)
     large = replace(audit, n_rows=12345, n_trees=1, n_rules=1)
-    assert "from 1 rule of 1 tree\n" in str(large)
+    assert "in 1 rule of 1 tree\n" in str(large)
     assert " on 12,345 rows;" in str(large)
 
 

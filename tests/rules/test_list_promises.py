@@ -227,8 +227,9 @@ def test_what_lines_were_chosen_from_is_kept(
             rules.covered_reliability[rule.place],
         )
         assert rule.source_support == every.leaf_support[rule.place]
-    assert rules.n_conditions == sum(len(rule.kept_ids) for rule in rules)
-    assert every.n_conditions == every.lengths.sum() <= every.tree_conditions == rules.tree_conditions
+    assert rules.n_conditions == sum(len(rule.conditions) for rule in rules)
+    assert rules.n_edges == sum(len(rule.kept_ids) for rule in rules)
+    assert every.n_conditions == every.read_lengths.sum() <= every.tree_conditions == rules.tree_conditions
 
 
 def test_lines_are_rules_and_otherwise(problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray]) -> None:

@@ -331,7 +331,7 @@ def test_a_terminal_lists_rules_and_otherwise() -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(rules)
     shown = console.export_text()
-    assert "2 rules with 2 conditions; the tree has 3 with 5" in shown
+    assert "2 rules with 2 conditions; the tree has 3 with 3" in shown
     assert "│ 3 │ otherwise" in shown
     assert "46 rows, 97.8%" in shown
 

@@ -460,7 +460,7 @@ def dishonest(tree: Tree, X: Any, y: Any, rule: secateur.Rule, tolerance: float)
     shares = [oracles.support_and_reliability(tree, X, y, None, rule.kept_ids, c)[1] for c in range(tree.n_classes)]
     if base is None:
         return f"{name} no row reaches its leaf, so nothing tells what its reliability was."
-    if base - shares[own] > tolerance:
+    if not oracles.is_at_most(-oracles.find_move(tree, X, y, None, rule.leaf_id, rule.kept_ids), tolerance):
         return f"{name} is {base - shares[own]:.4g} less reliable than its leaf, beyond {tolerance:g}."
     return f"{name} its class is not the commonest of its rows." if max(shares) > shares[own] else None
 

@@ -3,7 +3,8 @@
 Comparison: float32(x) <= float64 threshold. ``tree_.value`` holds class fractions, so counts are fractions times the
 node's weight. ``tree_.missing_go_to_left`` is filled even where no NaN was seen (with the larger child), and nothing
 records whether NaN was seen at all; ``was_fitted_with_missing`` infers it. With ``monotonic_cst`` the fractions are
-clipped to keep the order.
+clipped to keep the order; what they say of a leaf's class is the model's, but they are no counts, so training rows that
+are passed replace them (``Tree.has_own_counts``).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ NUMBERS = {
     "rules": "how many there are",
     "left": "conditions that are left",
     "deleted": "share of the tree's conditions that are gone",
-    "changed": "rules that lost one",
+    "changed": "rules that read shorter",
     "moved": "the farthest that a rule's reliability on its training rows went from its leaf's, in points",
     "conflict": "rows that rules of different classes cover",
     "differ": "rows whose answer differs from the tree's",
@@ -95,7 +95,8 @@ def _make_steps(fitted: FittedTable, rules: Rules, given: dict[str, Any]) -> Ite
             audit, proof = made.audit(on.X, on.y), made.verify()
         except SecateurError as error:
             return {**step, "problem": str(error)}
-        return {**step, "problem": None, "is_exact": made.is_exact, "verified": proof.ok, **audit.to_dict()}
+        read = {"n_shortened": made.n_shortened, "shortened": audit.shortened}
+        return {**step, "problem": None, "is_exact": made.is_exact, "verified": proof.ok, **read, **audit.to_dict()}
 
     for method in METHODS.values():
         step = {name: getattr(method, name) for name in ("aliases", "summary", "preserves")}
@@ -129,8 +130,8 @@ def _show(fitted: FittedTable, steps: list[dict[str, Any]]) -> None:
         cells = {
             "rules": f"{step['n_rules']:,}",
             "left": f"{step['n_conditions']:,}",
-            "deleted": f"{step['removed']:.1f} %",
-            "changed": f"{step['rule_irc']:.1f} %",
+            "deleted": f"{step['shortened']:.1f} %",
+            "changed": f"{100 * step['n_shortened'] / step['tree_rules']:.1f} %",
             "moved": "–" if step["max_abs_d"] is None else f"{100.0 * step['max_abs_d']:.1f}",
             "conflict": f"{step['conflict']:.1f} %",
             "differ": f"{abs(100.0 - step['agreement']):.1f} %",

@@ -36,7 +36,10 @@ STOPS: dict[int, tuple[int, str]] = {
 }
 PATIENCE = 1.0  # seconds for cleaning up, in which further signals do nothing
 SHOWN_PATH = 80
-NO_MEMORY = "There is not enough memory: close other programs, or read a part of the rows with --sample 100000."
+NO_MEMORY = (
+    "There is not enough memory: close other programs, or pass smaller files; of a table's rows, --sample 100000 reads "
+    "a part."
+)
 FEW_COLLECTIONS = 100_000  # new objects between two searches for garbage, of which loading libraries leaves none
 _stops: list[tuple[int, float]] = []  # signals that came, and when
 _told: list[str] = []  # what was said of them

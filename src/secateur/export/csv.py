@@ -55,7 +55,7 @@ def _list_columns(rules: Rules) -> dict[str, list[Any]]:
     return {
         "conditions": conditions,
         **{name: [getattr(line, name) for line in lines] for name in COPIED},
-        "n_conditions": [len(line.kept_ids) for line in lines],
+        "n_conditions": [len(line.conditions) for line in lines],
         "n_deleted": [len(line.deleted_ids) for line in lines],
         "n_leaves": [len(line.leaf_ids) for line in lines],
         "leaf_id": [line.leaf_id for line in lines],

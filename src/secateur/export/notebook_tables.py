@@ -72,7 +72,7 @@ def forest_audit_to_html(audit: ForestAudit) -> str:
     """Show how right the rules of a forest and the forest are."""
     rows = [
         ("right", _percent(audit.accuracy), _percent(audit.forest_accuracy)),
-        ("conditions", f"{audit.n_conditions - audit.n_deleted:,}", f"{audit.n_conditions:,}"),
+        ("conditions", f"{audit.n_conditions:,}", f"{audit.tree_conditions:,}"),
     ]
     said = f"On {count_of(audit.n_rows, 'row')}, the rules give another answer than the forest for "
     return write_notebook_table(("", "rules", "forest"), rows, before=[f"{said}{_percent(audit.changed)}."])

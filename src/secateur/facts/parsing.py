@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ OPERATOR = re.compile(r"<=|>=|!=|==|=|<|>|\bnot in\b|\bin\b|\bis not\b|\bis\b")
 OR_MISSING = re.compile(r"\s+or\s+missing$")
 LISTED = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^,]+?))\s*(?:,|$)""")
 QUOTED_OR_PLAIN = r"""\s*(?:"[^"]*"|'[^']*'|[^<"']+?)\s*"""
+UNASKED = "the tree does not ask for it"
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "=="}
 
 
@@ -53,44 +54,53 @@ class _Part(NamedTuple):
     value: str
 
 
-def parse_facts(tree: Tree, groups: Sequence[Group], facts: object) -> Facts:
-    """Read what a caller's sentences say of a tree's columns and groups; the facts returned leave the groups out."""
+class _UnaskedError(Exception):
+    """A fact is about a column that the tree does not ask for."""
+
+
+def parse_facts(tree: Tree, groups: Sequence[Group], facts: object, table: Collection[str] = ()) -> Facts:
+    """Read what a caller's sentences say of a tree's columns and groups; the facts returned leave the groups out.
+
+    Facts about other columns of the ``table``, and about those that the tree does not ask for, are noted as unused.
+    """
     sentences = list(facts) if is_listing(facts) else [facts]  # type: ignore[call-overload]
-    parser = _Parser(tree, groups)
-    claims: list[Claim] = []
-    implications: list[Implication] = []
-    decimals: dict[int, int] = {}
-    orders: list[Order] = []
-    for sentence in sentences:
-        if not isinstance(sentence, str):
-            raise ParameterError(
-                f"Expected a fact as text, such as '0 <= bmi <= 100', 'city in {{Paris, Rome}}' or "
-                f"'pregnant = yes => sex = female', found {sentence!r}."
-            )
+    found = [_parse(_Parser(tree, groups, table), sentence) for sentence in sentences]
+    parts = {part.name: tuple(one for own in found for one in getattr(own, part.name)) for part in fields(Facts)}
+    decimals = dict(parts["decimals"])  # the last one counts
+    return Facts(
+        **{
+            **parts,
+            "integers": tuple(feature for feature, n_decimals in decimals.items() if n_decimals == 0),
+            "decimals": tuple((feature, n_decimals) for feature, n_decimals in decimals.items() if n_decimals > 0),
+        }
+    )
+
+
+def _parse(parser: _Parser, sentence: object) -> Facts:
+    """Read one sentence; a column of whole numbers has 0 decimals here."""
+    if not isinstance(sentence, str):
+        raise ParameterError(
+            f"Expected a fact as text, such as '0 <= bmi <= 100', 'city in {{Paris, Rome}}' or "
+            f"'pregnant = yes => sex = female', found {sentence!r}."
+        )
+    try:
         if (counted := DECIMALS.match(sentence.strip())) is not None:
-            decimals |= parser.read_decimals(sentence, _unquote(counted.group(1)), int(counted.group(2) or 0))
-            continue
+            read = parser.read_decimals(sentence, _unquote(counted.group(1)), int(counted.group(2) or 0))
+            return Facts(decimals=tuple(read.items()))
         if (ordered := ORDERED.match(sentence.strip())) is not None:
-            orders.append(parser.read_order(sentence, _unquote(ordered.group(1)), ordered.group(2)))
-            continue
+            return Facts(orders=(parser.read_order(sentence, _unquote(ordered.group(1)), ordered.group(2)),))
         arrows = list(ARROW.finditer(sentence))
         halves = [(sentence[: arrow.start()], sentence[arrow.end() :]) for arrow in arrows]
         known = next((pair for pair in halves if all(parser.can_read(half) for half in pair)), None)
         if known is not None:
-            implications.append(parser.read_implication(sentence, *known))
-        else:
-            claims.append(parser.read_claim(sentence))
-    return Facts(
-        integers=tuple(feature for feature, n_decimals in decimals.items() if n_decimals == 0),
-        decimals=tuple((feature, n_decimals) for feature, n_decimals in decimals.items() if n_decimals > 0),
-        claims=tuple(claims),
-        implications=tuple(implications),
-        orders=tuple(orders),
-    )
+            return Facts(implications=(parser.read_implication(sentence, *known),))
+        return Facts(claims=(parser.read_claim(sentence),))
+    except _UnaskedError:
+        return Facts(unused=(sentence.strip(),))
 
 
 class _Parser:
-    def __init__(self, tree: Tree, groups: Sequence[Group]) -> None:
+    def __init__(self, tree: Tree, groups: Sequence[Group], table: Collection[str]) -> None:
         self.dtype, self.n_features = np.dtype(tree.dtype).type, tree.n_features
         self.subjects = {
             tree.feature_name(feature): _Subject(
@@ -101,6 +111,8 @@ class _Parser:
         for place, group in enumerate(groups):
             whole = Region(codes=frozenset(range(len(group.labels) + 1)))
             self.subjects.setdefault(group.name, _Subject(None, tree.n_features + place, group.labels, whole))
+        for name in table:
+            self.subjects.setdefault(name, _Subject(UNASKED, -1, None, Region()))
 
     def read_decimals(self, sentence: str, name: str, n_decimals: int) -> dict[int, int]:
         """Map a column to the most decimals that it has."""
@@ -170,6 +182,8 @@ class _Parser:
                 f"Cannot read the fact {words!r}: expected a column, <=, <, >=, >, =, != or in, and a value; the "
                 f"columns are {shorten(list(self.subjects))}.{hint}"
             )
+        if subject.obstacle == UNASKED:
+            raise _UnaskedError
         if subject.obstacle is not None:
             raise ParameterError(f"The fact {words!r} cannot be used: {subject.obstacle}.")
         return subject
@@ -265,7 +279,7 @@ def _find_obstacle(tree: Tree, feature: int) -> str | None:
     if tree.columns.cuts[feature] is not None:
         return f"the pipeline asks {name!r} by cell, as bins or by a falling function"
     if feature not in tree.columns.asked and feature not in tree.feature:
-        return f"the tree does not ask for {name!r}, so nothing depends on it"
+        return UNASKED
     return None
 
 

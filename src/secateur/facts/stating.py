@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -30,10 +31,11 @@ def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None,
     if taken:
         raise ParameterError(f"The column {taken[0]!r} is in a group already; a column belongs to one group.")
     grouped = stated.groups + listed
-    said = NO_FACTS if facts is None else parse_facts(tree, grouped, facts)
+    columns = () if X is None or (found := frame_columns(X)) is None else [str(name) for name in found]
+    said = NO_FACTS if facts is None else parse_facts(tree, grouped, facts, columns)
     in_group = {feature for group in grouped for feature in group.features}
     typed = {feature: dtype for feature, dtype in whole_by_dtype(tree, X).items() if feature not in in_group}
-    whole = {*stated.integers, *typed, *said.integers, *_find_columns(tree, integers)} - in_group
+    whole = {*stated.integers, *typed, *said.integers, *_find_columns(tree, integers, columns)} - in_group
     decimals = {f: n for f, n in (*stated.decimals, *said.decimals) if f not in whole and f not in in_group}
     flags = tuple(
         Claim(feature, Region(-1.0, 1.0, missing=True), f"{tree.feature_name(feature)} is true or false")
@@ -47,8 +49,9 @@ def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None,
         groups=grouped,
         implications=tuple(dict.fromkeys(stated.implications + said.implications)),
         orders=tuple({order.feature: order for order in stated.orders + said.orders}.values()),  # the last one counts
+        unused=tuple(dict.fromkeys(stated.unused + said.unused)),
     )
-    if known == stated:
+    if known == stated and known.unused == stated.unused:
         return tree
     told = replace(tree, facts=known)
     check_tree(told)
@@ -78,7 +81,7 @@ def whole_by_dtype(tree: Tree, X: Any) -> dict[int, bool]:
     }
 
 
-def _find_columns(tree: Tree, columns: Any) -> list[int]:
+def _find_columns(tree: Tree, columns: Any, table: Collection[str]) -> list[int]:
     if columns is None:
         return []
     if not is_listing(columns):
@@ -87,6 +90,8 @@ def _find_columns(tree: Tree, columns: Any) -> list[int]:
     found = []
     for column in columns:
         feature = find_feature(names, column)
+        if feature is None and column in table:
+            continue  # nothing depends on it
         if feature is None:
             hint = did_you_mean(column, names)
             raise ParameterError(f"integers names the column {column!r}, which the tree does not have.{hint}")

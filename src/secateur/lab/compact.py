@@ -123,7 +123,7 @@ def compare_texts(
 ) -> dict[str, Any]:
     """Measure a text of some length against the tree's own rules and its answers on rows left out."""
     return {
-        "conditions_left": 100 * n_conditions / source.n_conditions,
+        "conditions_left": 100 * n_conditions / source.n_edges,
         "rules_left": 100 * n_rules / len(source),
         "disagreement": 100 * float(np.mean(predicted != answers)),
         "delta_accuracy": 100 * float(np.mean(predicted == labels) - np.mean(answers == labels)),
@@ -143,14 +143,14 @@ def measure_lengths(
     rows, lengths = [], {}
     for budget, shown in [*((b, f"{b:g}") for b in BUDGETS), *([] if picked is None else [(picked, BY_FOLDS)])]:
         rules = secateur.simplify(model, X_train, y_train, budget=budget, tolerance=GUARD if budget else None)
-        row = found.measure(COMPACT, shown, rules.n_conditions, len(rules), _decide(rules, X_test))
+        row = found.measure(COMPACT, shown, rules.n_edges, len(rules), _decide(rules, X_test))
         rows.append({**row, **found.count_broken(rules.each_leaf, rules.leaves)})
-        lengths[shown] = rules.n_conditions
+        lengths[shown] = rules.n_edges
     for method, knobs in LEAF_BY_LEAF.items():
         for shown, settings in knobs.items():
             known: dict[str, Any] = {"tolerance": TOLERANCES[data.name]} if shown == PAPER_TOLERANCES else settings
             leaf_rules = secateur.simplify(model, X_train, y_train, method=method, each_leaf=True, **known)
-            kept = leaf_rules.n_conditions
+            kept = leaf_rules.n_edges
             row = found.measure(method, shown, kept, len(leaf_rules), leaf_rules.predict(X_test))
             rows.append({**row, **found.count_broken(leaf_rules, np.arange(len(leaf_rules)))})
     if isinstance(model, DecisionTreeClassifier):
@@ -178,8 +178,8 @@ def _measure_pruned(found: _Split, lengths: Mapping[str, int]) -> list[dict[str,
         n_leaves = int(pruned.get_n_leaves())
         predicted = pruned.predict(found.X_test)
         short, leaves = secateur.simplify(pruned), secateur.simplify(pruned, method="none", each_leaf=True)
-        texts[PRUNED].append((short.n_conditions, len(short), predicted))
-        texts[PRUNED_LEAVES].append((leaves.n_conditions, len(leaves), predicted))
+        texts[PRUNED].append((short.n_edges, len(short), predicted))
+        texts[PRUNED_LEAVES].append((leaves.n_edges, len(leaves), predicted))
     rows = []
     for method, listed in texts.items():
         for knob, wanted in lengths.items():
@@ -239,7 +239,7 @@ def compact_page(arm: Arm, points: Sequence[LengthPoint]) -> Page:
         for point in points
     )
     n_splits = min((point.n_splits for point in points), default=0)
-    header = ("what is read", "setting", "conditions left %", "rules left %", "rows that differ %", "ΔAccuracy")
+    header = ("what is read", "setting", "edges left %", "rules left %", "rows that differ %", "ΔAccuracy")
     return Page(
         f"Conditions left, and unseen rows that differ from the tree, {arm.learner}",
         f"{arm.title}, {n_splits} splits; percentages of the tree's own rules, one for each leaf, and of the test rows",

@@ -102,7 +102,7 @@ def _measure(title: str, state: int) -> list[DeterministicRow]:
         removed, modified, shorter = (
             audit.removed,
             audit.rule_irc,
-            (audit.tree_conditions - audit.n_conditions) / len(rules),
+            (len(rules.deleted) - rules.n_edges) / len(rules),
         )
         rows.append(
             DeterministicRow(

@@ -172,7 +172,7 @@ def make_index_blocks() -> dict[str, str]:
         "`budgeted`, δ = 1.5 %": found["budgeted", "0.015"],
     }
     lines = [
-        "| | conditions removed | rows in conflict | class-wise deviation | rules beyond ε of their leaf |",
+        "| | edges removed | rows in conflict | class-wise deviation | rules beyond ε of their leaf |",
         "|---|---|---|---|---|",
     ]
     for name, point in shown.items():
@@ -188,7 +188,7 @@ def make_index_blocks() -> dict[str, str]:
 
 def _index_compact() -> str:
     found = {point.knob: point for point in _texts("cart") if point.method == compact.COMPACT}
-    lines = ["| list | conditions left | rules left | rows that differ |", "|---|---|---|---|"]
+    lines = ["| list | edges left | rules left | rows that differ |", "|---|---|---|---|"]
     for knob, name in {"0": "without a budget", "0.005": "budget 0.5 %", "0.01": "budget 1 %"}.items():
         point = found[knob]
         differ = f"{point.disagreement:.2f} %" if point.disagreement else "0"

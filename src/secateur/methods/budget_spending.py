@@ -16,7 +16,7 @@ from secateur.counting.bit_masks import pack_bits, unpack_bits
 from secateur.kernels import walks
 from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.run_walks import PLAIN_ENTRIES, as_lists, make_box, make_walkable
-from secateur.tree.shares import divide_or_nan
+from secateur.tree.shares import compare_reliability, divide_or_nan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -311,7 +311,9 @@ class _Guard:
         own, counts = int(self.paths.leaf_class[rule]), (self.counts[rule] + admitted).tolist()
         self.trial[entry] = counts[own] / sum(counts)
         self.blocked_by[entry] = rule
-        if counts[own] < max(counts) or not self.leaf_reliability[rule] - self.trial[entry] <= self.tolerance:
+        before = self.trained.leaf_counts[[rule]]
+        is_reliable = compare_reliability(np.array([counts]), before, [own], self.tolerance)[0] >= 0
+        if counts[own] < max(counts) or not is_reliable:
             return False
         self.deleted[entry] = True  # for this question
         self.blocked_by[entry] = self._find_twin(rule, counts)

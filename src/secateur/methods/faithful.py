@@ -34,6 +34,7 @@ from secateur.methods.contract import (
 )
 from secateur.methods.settings import amount, flag, share
 from secateur.tree.paths import DEFAULT_RF_TOL
+from secateur.tree.shares import compare_reliability
 
 __all__ = ["METHOD"]
 
@@ -172,9 +173,9 @@ class _Sweeps:
         paths, result = self.problem.paths, self.result
         rules = paths.rule[entries]
         widened = self.counts[rules] + self.violations.gain(entries, result.deleted)
-        reliability = find_reliability(paths, widened, rules)
-        result.before[entries], result.after[entries] = self.base[rules], reliability
-        holds = np.abs(reliability - self.base[rules]) <= self.tolerance
+        result.before[entries], result.after[entries] = self.base[rules], find_reliability(paths, widened, rules)
+        own = paths.leaf_class[rules]
+        holds = compare_reliability(widened, self.leaf_counts[rules], own, self.tolerance) == 0
         result.keep(entries[~holds], Why.RELIABILITY_MOVES)
         entries, rules, widened = entries[holds], rules[holds], widened[holds]
         if not len(entries):

@@ -25,7 +25,7 @@ import numpy as np
 
 from secateur.counting.bit_masks import pack_links, unpack_bits
 from secateur.errors import InputError
-from secateur.tree.shares import divide_or_nan
+from secateur.tree.shares import compare_reliability, divide_or_nan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class Cells:
     weights: NDArray[np.float64]  # mixed and real units: whole numbers, so sums below 2**53 are exact in any order
     totals: tuple[int, int]  # units that make a whole
     class_counts: NDArray[np.float64]  # training rows by their own class, shape (n_cells, n_classes)
-    leaf_reliability: NDArray[np.float64]  # of each leaf on the training rows; NaN where there are none
+    leaf_counts: NDArray[np.float64]  # training rows of each leaf by their own class, shape (n_leaves, n_classes)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,6 @@ def make_cells(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], mixture: Mi
     counts = np.bincount(cell[trained] * tree.n_classes + labels, label_weights, n_cells * tree.n_classes)
     reached = mixture.leaf_ids[trained]
     by_node = np.bincount(reached * tree.n_classes + labels, label_weights, tree.n_nodes * tree.n_classes)
-    leaf_counts = by_node.reshape(tree.n_nodes, tree.n_classes)[paths.leaf_ids]
     return Cells(
         fails=_unpack_some(masks, chosen, mixture.n_rows),
         links=links,
@@ -106,9 +105,7 @@ def make_cells(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], mixture: Mi
         weights=np.stack([np.bincount(cell, units, n_cells) for units in (mixture.mixed, mixture.real)]),
         totals=(mixture.mixed_total, mixture.real_total),
         class_counts=counts.astype(np.float64).reshape(n_cells, tree.n_classes),
-        leaf_reliability=divide_or_nan(
-            leaf_counts[np.arange(paths.n_rules), paths.leaf_class], leaf_counts.sum(axis=1)
-        ),
+        leaf_counts=by_node.astype(np.float64).reshape(tree.n_nodes, tree.n_classes)[paths.leaf_ids],
     )
 
 
@@ -167,7 +164,7 @@ class _Joint:
         self.is_default = cells.class_ids == class_id
         self.is_own = self.classes[:, None] == cells.class_ids
         self.weights, self.limits = cells.weights, np.array(limits, dtype=np.float64)
-        self.leaf_reliability = cells.leaf_reliability[self.rules]
+        self.leaf_counts = cells.leaf_counts[self.rules]
         self.fails = cells.fails[np.searchsorted(cells.links, paths.links[self.entries])]
         self.kept = np.ones(len(self.entries), dtype=bool)
         self.stays = np.ones(len(self.rules), dtype=bool)
@@ -251,9 +248,10 @@ class _Joint:
         admitted = [np.bincount(place, column[once], len(own)) + column[self.covers[rule]].sum() for column in counts.T]
         widened = np.stack(admitted, axis=1)
         hits = widened[:, self.classes[rule]]
-        trial = divide_or_nan(hits, widened.sum(axis=1))
-        self.trial[own] = trial
-        self.is_free[own] = (self.leaf_reliability[rule] - trial <= self.tolerance) & (hits >= widened.max(axis=1))
+        self.trial[own] = divide_or_nan(hits, widened.sum(axis=1))
+        before = np.broadcast_to(self.leaf_counts[rule], widened.shape)
+        is_reliable = compare_reliability(widened, before, self.classes[rule], self.tolerance) >= 0
+        self.is_free[own] = is_reliable & (hits >= widened.max(axis=1))
 
     def _worth(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
         """What rows add to the wrong ones when a rule of their own or another class newly covers or no longer does."""

@@ -49,6 +49,10 @@ if TYPE_CHECKING:
 __all__ = ["METHOD"]
 
 SHOWN_LEVELS = 5
+CLIPPED = (
+    "The model's class shares were clipped to keep it monotone, so which way a condition points was read from clipped "
+    "shares, not from class counts: pass the training rows."
+)
 
 
 def _certify_by_domain(paths: Paths, domain: RowEvidence, result: Deletions) -> None:
@@ -280,9 +284,10 @@ class _BySigns(MismatchCertified):
         return {"rf_tol": self.rf_tol, "monotone": self.monotone, "certificate": certificate}
 
     def remark(self, problem: Problem) -> tuple[str, ...]:
-        """Name training rows in memory that contradict the signs; counts hold no rows to compare."""
+        """Name training rows in memory that contradict the signs; without rows, say whose shares are looked at."""
         rows = problem.evidence
-        return _name_contradiction(problem, self.monotone, rows, "Rows") if isinstance(rows, RowEvidence) else ()
+        clipped = () if problem.tree.counts is None or problem.tree.has_own_counts else (CLIPPED,)
+        return _name_contradiction(problem, self.monotone, rows, "Rows") if isinstance(rows, RowEvidence) else clipped
 
     def _certify(self, problem: Problem, result: Deletions) -> None:
         _certify_by_direction(problem.paths, self.monotonicity, result)

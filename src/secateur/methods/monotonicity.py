@@ -135,27 +135,25 @@ class Monotonicity:
         """Find a link of the chosen entries of a rule that the signs do not cover; -1 when they cover all of them.
 
         They do if every possible row that satisfies the rest of the rule can be moved into the whole rule, to the side
-        that favours its class less.
+        that favours its class less. A condition that the rest implies cuts nothing off.
         """
-        tree, paths = self.ordering.feasible.tree, self.paths
-        against = chosen[self._cuts_wrongly[chosen]]
-        if len(against):
-            return int(paths.links[against[0]])
-        lost: list[int] = paths.links[chosen].tolist()
+        tree, paths, own = self.ordering.feasible.tree, self.paths, self.tree.feature
+        lost: list[int] = [*paths.links[chosen[self._cuts_wrongly[chosen]]].tolist(), *paths.links[chosen].tolist()]
         links: list[int] = paths.links[paths.entries(rule)].tolist()
+        rest = [link for link in links if link not in lost]
+        if len(lost) > len(chosen) and own[paths.parent[lost[0]]] not in own[paths.parent[rest]]:
+            return lost[0]
         whole = regions_of_links(tree, paths, links)
         if any(region.is_empty for region in whole.values()):
             return lost[0]  # no row reaches this leaf, so there is no row to move to
-        kept: dict[int, Region] | None = None
-        for link, feature in zip(lost, tree.feature[paths.parent[lost]].tolist(), strict=True):
-            if whole[feature].codes is None:
-                if not whole[feature].has_listed_value:
-                    return link  # only NaN reaches this leaf, and NaN is not ordered
+        kept = regions_of_links(tree, paths, rest)
+        narrow, wide = (regions_of_links(self.tree, paths, some) for some in (links, rest))
+        for link in lost:
+            column, feature = int(own[paths.parent[link]]), int(tree.feature[paths.parent[link]])
+            if wide.get(column, domain_of(self.tree, column)) == narrow[column]:
                 continue
-            if kept is None:
-                kept = regions_of_links(tree, paths, [other for other in links if other not in lost])
-            rest = kept.get(feature, domain_of(tree, feature))
-            if not self._can_move(feature, rest, whole[feature], int(paths.leaf_class[rule])):
+            before = kept.get(feature, domain_of(tree, feature))
+            if not self._can_move(feature, before, whole[feature], int(paths.leaf_class[rule])):
                 return link
         return -1
 
@@ -174,9 +172,16 @@ class Monotonicity:
         return wrongly
 
     def _can_move(self, feature: int, kept: Region, whole: Region, class_id: int) -> bool:
-        """Whether every code that the rest of a rule allows lies on the favourable side of one that the rule allows."""
+        """Whether every value that the rest of a rule allows can be moved, against the class, to one of the rule's."""
+        if kept.missing and not whole.missing:
+            return False  # NaN is not ordered
+        if whole.codes is None:
+            favour = self.ordering.signs[feature] * (1 if class_id == 1 else -1)
+            cuts_large, cuts_small = whole.high < kept.high, kept.low < whole.low
+            is_covered = (favour > 0 or not cuts_large) and (favour < 0 or not cuts_small)
+            return not kept.has_listed_value or (whole.has_listed_value and is_covered)
         above = self.ordering.above.get(feature)
-        if above is None or (kept.missing and not whole.missing):
+        if above is None:
             return False
         below = above.T if class_id == 1 else above  # [code, code that favours the class no more]
         reached = below[np.ix_(sorted(kept.codes or ()), sorted(whole.codes or ()))]

@@ -18,6 +18,7 @@ from secateur.methods.contract import (
     Why,
 )
 from secateur.tree.paths import Paths
+from secateur.tree.shares import compare_reliability
 
 __all__ = ["keep_by_orientation", "select_by_reliability"]
 
@@ -58,7 +59,7 @@ def _select(
     tried = candidates & ~np.isnan(base)[paths.rule]
     result.keep(candidates & ~tried, Why.NO_ROWS)
     result.before[tried] = base[paths.rule[tried]]
-    holds = np.abs(joint - base) <= tolerance
+    holds = compare_reliability(violations.counts_without_open, leaf_counts, paths.leaf_class, tolerance) == 0
     together = candidates & holds[paths.rule]
     result.delete(together, Why.RELIABILITY_JOINT)
     result.after[together] = joint[paths.rule[together]]
@@ -66,7 +67,7 @@ def _select(
 
     left = np.flatnonzero(tried & ~together)
     while len(left):
-        left = _try_in_turn(result, violations, left, base, tolerance, counts)
+        left = _try_in_turn(result, violations, left, leaf_counts, tolerance, counts)
         if len(left):
             del violations  # its cells take as much memory as those that follow
             violations = evidence.count_violations_left(paths, result.deleted, left)
@@ -77,7 +78,7 @@ def _try_in_turn(
     result: Deletions,
     violations: ViolationCounts,
     left: NDArray[np.int64],
-    base: NDArray[np.float64],
+    leaf_counts: NDArray[np.float64],
     tolerance: float,
     counts: NDArray[np.float64],
 ) -> NDArray[np.int64]:
@@ -96,7 +97,7 @@ def _try_in_turn(
         rules = paths.rule[entries]
         widened = counts[rules] + violations.gain(entries, result.deleted)
         result.after[entries] = find_reliability(paths, widened, rules)
-        taken = np.abs(result.after[entries] - base[rules]) <= tolerance
+        taken = compare_reliability(widened, leaf_counts[rules], paths.leaf_class[rules], tolerance) == 0
         result.delete(entries[taken], Why.RELIABILITY_STEP)
         result.keep(entries[~taken], Why.RELIABILITY_MOVES)
         counts[rules[taken]] = widened[taken]

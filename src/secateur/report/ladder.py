@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from secateur.errors import SecateurError
 from secateur.methods import METHODS
 from secateur.methods.contract import Asks
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
     from secateur.report.rows_at_hand import RowsAtHand
     from secateur.rules.rules import Rules
 
-__all__ = ["count_changed", "make_ladder"]
+__all__ = ["make_ladder"]
 
 # What an audit tells of a method on rows.
 MEASURED = (
@@ -65,18 +63,13 @@ def _run_again(rules: Rules, at_hand: RowsAtHand, method: str) -> Rules:
     return simplify(rules.tree, X, y, sample_weight=weights, method=method, each_leaf=True, **settings)
 
 
-def count_changed(rules: Rules) -> int:
-    """Count the leaves whose rule lost a condition."""
-    return int(np.count_nonzero(np.diff(rules.paths.offsets) > rules.lengths))
-
-
 def _measure(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     """Measure what was removed, and what it changed on the rows; None without rows."""
     gone = rules.tree_conditions - rules.n_conditions
     found: dict[str, Any] = {
         "n_conditions": rules.n_conditions,
         "removed": 100.0 * gone / rules.tree_conditions if gone else 0.0,
-        "rules_changed": count_changed(rules),
+        "rules_changed": rules.n_shortened,
         **dict.fromkeys(MEASURED),
     }
     audit = at_hand.audit(rules)

@@ -14,7 +14,7 @@ from secateur.report.answer import describe_answer, describe_fidelity
 from secateur.report.distributions import describe_splits
 from secateur.report.drawing import describe_tree
 from secateur.report.form import make_form
-from secateur.report.ladder import count_changed, make_ladder
+from secateur.report.ladder import make_ladder
 from secateur.report.leaf_rules import describe_effects, describe_rules
 from secateur.report.lists import BUDGETS, check_budgets, describe_list, make_lists
 from secateur.report.plain_values import Texts
@@ -134,7 +134,7 @@ def summarize(
         "parameters": _plain(whole.parameters),
         "size": {
             "n_rules": len(whole),
-            "n_rules_changed": count_changed(whole),
+            "n_rules_changed": whole.n_shortened,
             "n_conditions_before": n_conditions,
             "n_conditions": whole.n_conditions,
             "depth": whole.tree.depth,

@@ -29,7 +29,7 @@ from secateur.rows.row_source import RowSource
 from secateur.rows.rows import LabelledRows, Rows
 from secateur.rules.deciding import without_facts
 from secateur.rules.rules import Rules
-from secateur.tree.shares import divide_or_nan
+from secateur.tree.shares import compare_reliability, divide_or_nan
 from secateur.words.conditions import count_of
 
 __all__ = ["Audit", "AuditCounter", "AuditCounts", "audit_rows", "cross", "find_cells", "finish_audit"]
@@ -46,17 +46,17 @@ class Audit:
     Attributes
     ----------
     n_rules, n_conditions : int
-        Rules, without "otherwise", and their conditions that were kept.
+        Rules, without "otherwise", and their conditions as they read: bounds on one column of one rule are one.
     tree_rules, tree_conditions : int
-        Those of the tree's own rules, one for each leaf.
+        Those of the tree's own rules, one for each leaf, as they read.
     n_rows : int
         Audited rows; those of weight 0 do not count.
     removed : float
-        Percentage of the tree's conditions that are gone.
+        Percentage of the edges on the paths of the tree that are gone.
     rule_irc : float
-        Percentage of rules from which a condition was deleted.
+        Percentage of rules from which an edge was deleted.
     irc_per_rule : float
-        Mean percentage of a rule's conditions that were deleted, over the rules with a deletion; NaN if there is none.
+        Mean percentage of a rule's edges that were deleted, over the rules with a deletion; NaN if there is none.
     assimilated : float or None
         Percentage of rules whose kept conditions are a proper prefix of their path while their training region grew.
         None when the rules were made without rows.
@@ -111,7 +111,8 @@ class Audit:
 
     Notes
     -----
-    ``removed``, ``rule_irc``, ``irc_per_rule`` and ``assimilated`` count edges of the tree, as the paper does.
+    ``removed``, ``rule_irc``, ``irc_per_rule`` and ``assimilated`` count edges of the tree, as the paper does:
+    ``x <= 5`` and ``x <= 3`` on one path are two, though a rule reads ``x <= 3``. All else counts what is read.
 
     The tree's own probabilities are those that its model predicts: of a tree fitted with class weights, the weighted
     shares. A line's are shares of the rows that were passed to :func:`simplify`, and differ from those even if nothing
@@ -199,18 +200,22 @@ class Audit:
 
         return audit_to_html(self)
 
+    @property
+    def shortened(self) -> float:
+        """Percentage of the tree's conditions, as they read, that are gone."""
+        return 100.0 * (1 - self.n_conditions / self.tree_conditions) if self.tree_conditions else 0.0
+
     def _describe_size(self) -> str:
         if self.per_line.rules.is_list:
             return (
                 f"{self.n_conditions:,} of {count_of(self.tree_conditions, 'condition')} left "
-                f"({100 - self.removed:.1f} %), in {self.n_rules:,} of {count_of(self.tree_rules, 'rule')}"
+                f"({100 - self.shortened:.1f} %), in {self.n_rules:,} of {count_of(self.tree_rules, 'rule')}"
             )
         if self.n_conditions == self.tree_conditions:
             return f"none of {count_of(self.tree_conditions, 'condition')} deleted: no rule was shortened"
         return (
             f"{self.tree_conditions - self.n_conditions:,} of {count_of(self.tree_conditions, 'condition')} deleted "
-            f"({self.removed:.2f} %), from {round(self.rule_irc * self.n_rules / 100):,} of "
-            f"{count_of(self.n_rules, 'rule')}"
+            f"({self.shortened:.2f} %), from {self.per_line.rules.n_shortened:,} of {count_of(self.n_rules, 'rule')}"
         )
 
     def _describe_rows(self) -> list[str]:
@@ -403,20 +408,24 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
     if rules.is_counted:  # else probabilities are the tree's own
         scores = score_shares(rules.shares, cross(line, truth, weights, rules.shares.shape))
         apart = find_distances(rules.shares, line, tree_shares, leaf)
-    moved = (rules.covered_reliability - rules.leaf_reliability)[rules.leaves]
-    moved = moved[~np.isnan(moved)] if rules.is_ranked else moved[:0]  # without rows, only rules as they were are known
+    drift = rules.covered_reliability - rules.leaf_reliability
+    # Without rows, only rules as they were are known.
+    judged = rules.leaves[~np.isnan(drift[rules.leaves]) & rules.is_ranked]
+    moved = drift[judged]
     far, tolerance = np.abs(moved), rules.parameters.get("tolerance", DEFAULT_TOLERANCE)
+    own = rules.paths.leaf_class[judged]
+    sides = compare_reliability(rules.covered_counts[judged], rules.leaf_counts[judged], own, tolerance)
     n_effective = count_effective(counts.total("total"), counts.total("squares"))
     conflict = counts.total("in_conflict") / counts.total("total")
     lengths = np.diff(rules.paths.offsets)[rules.leaves]
     gone = lengths - rules.lengths[rules.leaves]
     touched = gone > 0
-    kept, every = rules.n_conditions, rules.tree_conditions
+    kept, every = rules.n_edges, len(rules.paths.links)
     return Audit(
         n_rules=len(rules),
-        n_conditions=kept,
+        n_conditions=rules.n_conditions,
         tree_rules=rules.tree_rules,
-        tree_conditions=every,
+        tree_conditions=rules.tree_conditions,
         n_rows=int(counts.total("n_counted")),
         removed=100.0 * float((every - kept) / every) if every else 0.0,
         rule_irc=100.0 * float(touched.mean()) if len(touched) else 0.0,
@@ -440,7 +449,7 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
         max_abs_d=float(far.max()) if len(far) else math.nan,
         mean_abs_d=float(far.mean()) if len(far) else math.nan,
         max_fall=float((-moved).max(initial=0.0)) if rules.is_ranked else math.nan,
-        share_beyond_tolerance=100.0 * float((far > tolerance).mean()) if len(far) else math.nan,
+        share_beyond_tolerance=100.0 * float((sides != 0).mean()) if len(far) else math.nan,
         tolerance=float(tolerance),
         has_own_tolerance="tolerance" in rules.parameters,
         brier=scores.brier,

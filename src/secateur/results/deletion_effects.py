@@ -19,29 +19,14 @@ from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
 from secateur.words.conditions import read_count, read_link, read_share
 
-__all__ = ["PairEffect", "PairEffects", "SetEffect", "name_effect", "name_set_effect", "read_points"]
+__all__ = ["EFFECT_NAMES", "SET_EFFECT_NAMES", "PairEffect", "PairEffects", "SetEffect", "read_points"]
 
 SHOWN_PAIRS = 10
 
 
-def name_effect(effect: float, tolerance: float) -> str:
-    """Name the effect of one condition."""
-    if effect < -tolerance:
-        return "positive-relevance"
-    return "negative-relevance" if effect > tolerance else "probabilistic-irc"
-
-
-def name_set_effect(effect: float, tolerance: float) -> str:
-    """Name the effect of a set of conditions.
-
-    Examples
-    --------
-    >>> name_set_effect(0.05, 0.05), name_set_effect(-0.2, 0.05)
-    ('reliability-preserving', 'reliability-decreasing')
-    """
-    if effect < -tolerance:
-        return "reliability-decreasing"
-    return "reliability-increasing" if effect > tolerance else "reliability-preserving"
+# By the side of the tolerance on which a change lies, as compare_reliability tells it.
+EFFECT_NAMES = {-1.0: "positive-relevance", 0.0: "probabilistic-irc", 1.0: "negative-relevance"}
+SET_EFFECT_NAMES = {-1.0: "reliability-decreasing", 0.0: "reliability-preserving", 1.0: "reliability-increasing"}
 
 
 def read_points(change: float) -> str:
@@ -138,7 +123,8 @@ class PairEffects(ArrayTable[PairEffect]):
         D of each entry alone; NaN where not known.
     effect_size : ndarray of float64, shape (n_pairs,)
         D of both together; NaN where not known.
-    tolerance : float
+    sides : ndarray of float64, shape (n_pairs,)
+        Whether D lies within the tolerance (0), below or above it (-1, +1); NaN where not known.
 
     Attributes
     ----------
@@ -157,9 +143,9 @@ class PairEffects(ArrayTable[PairEffect]):
         second: NDArray[np.int64],
         alone: NDArray[np.float64],
         effect_size: NDArray[np.float64],
-        tolerance: float,
+        sides: NDArray[np.float64],
     ) -> None:
-        self._tree, self._paths, self._tolerance = tree, paths, tolerance
+        self._tree, self._paths, self._sides = tree, paths, sides
         self._first, self._second, self._each = first, second, alone
         self._alone = np.stack([alone[first], alone[second]], axis=1)
         self.leaf_ids: NDArray[np.int64] = paths.leaf_ids[paths.rule[first]]
@@ -179,7 +165,7 @@ class PairEffects(ArrayTable[PairEffect]):
             link_ids=(left, right),
             alone=None if size is None else (one, two),
             effect_size=size,
-            effect=None if size is None else name_set_effect(size, self._tolerance),
+            effect=SET_EFFECT_NAMES.get(float(self._sides[place])),
             interaction=none_if_nan(self.interaction[place]),
         )
 
@@ -195,8 +181,8 @@ class PairEffects(ArrayTable[PairEffect]):
         PairEffects
         """
         own = self.leaf_ids == leaf_id
-        pairs = self._first[own], self._second[own]
-        return PairEffects(self._tree, self._paths, *pairs, self._each, self.effect_size[own], self._tolerance)
+        parts = self._first[own], self._second[own], self._each, self.effect_size[own], self._sides[own]
+        return PairEffects(self._tree, self._paths, *parts)
 
     def strongest(self, n_pairs: int = SHOWN_PAIRS) -> list[PairEffect]:
         """List the pairs that interact most, strongest first; those that do not interact are left out.
@@ -216,7 +202,6 @@ class PairEffects(ArrayTable[PairEffect]):
 
     def _list_columns(self) -> dict[str, list[Any]]:
         read = cache(partial(read_link, self._tree, self._paths))
-        sizes = [none_if_nan(size) for size in self.effect_size.tolist()]
         alone = [[none_if_nan(size) for size in column.tolist()] for column in self._alone.T]
         return {
             "leaf_id": self.leaf_ids.tolist(),
@@ -226,8 +211,8 @@ class PairEffects(ArrayTable[PairEffect]):
             "second": [read(link) for link in self.link_ids[:, 1].tolist()],
             "first_alone": alone[0],
             "second_alone": alone[1],
-            "effect_size": sizes,
-            "effect": [None if size is None else name_set_effect(size, self._tolerance) for size in sizes],
+            "effect_size": [none_if_nan(size) for size in self.effect_size.tolist()],
+            "effect": list(map(SET_EFFECT_NAMES.get, self._sides.tolist())),
             "interaction": [none_if_nan(size) for size in self.interaction.tolist()],
         }
 

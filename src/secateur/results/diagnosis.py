@@ -23,9 +23,9 @@ from secateur.errors import InputError, ParameterError, shorten
 from secateur.kernels.run_walks import run_witnesses
 from secateur.methods.contract import Problem
 from secateur.methods.monotonicity import decide_monotonicity
-from secateur.results.deletion_effects import PairEffects, SetEffect, name_effect, name_set_effect
+from secateur.results.deletion_effects import EFFECT_NAMES, SET_EFFECT_NAMES, PairEffects, SetEffect
 from secateur.rules.array_sequence import ArrayTable, Framed
-from secateur.tree.shares import none_if_nan
+from secateur.tree.shares import compare_reliability, none_if_nan
 from secateur.tree.tree import Label
 from secateur.words.conditions import read_link
 
@@ -142,6 +142,8 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         self._finite_domain = _find_certified_by_rows(problem, self._leaf_counts, counts)
         self._reliability = find_reliability(paths, self._leaf_counts)
         self.effect_size: NDArray[np.float64] = self._reliability_without - self._reliability[paths.rule]
+        before = self._leaf_counts[paths.rule]
+        self._sides = compare_reliability(counts, before, paths.leaf_class_of_entry, tolerance)
         nothing = np.zeros(len(paths.links), dtype=bool)
         self._exact = run_witnesses(problem.feasible_tree(), paths, nothing, by_feature=False) < 0
         self._subtree = paths.homogeneous[paths.sibling[paths.links]] == paths.leaf_class_of_entry
@@ -236,9 +238,9 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         source, counts = count_without_sets(evidence, paths, rules, entries)
         chosen = np.array(rules, dtype=np.int32)
         before, after = (find_reliability(paths, part, chosen) for part in (source, counts))
+        sides = compare_reliability(counts, source, paths.leaf_class[chosen], self.tolerance)
         effects = []
         for place, (rule, own) in enumerate(zip(rules, entries, strict=True)):
-            size = none_if_nan(after[place] - before[place])
             effects.append(
                 SetEffect(
                     leaf_id=int(paths.leaf_ids[rule]),
@@ -247,8 +249,8 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
                     reliability=none_if_nan(before[place]),
                     support_without=float(counts[place].sum()),
                     reliability_without=none_if_nan(after[place]),
-                    effect_size=size,
-                    effect=None if size is None else name_set_effect(size, self.tolerance),
+                    effect_size=none_if_nan(after[place] - before[place]),
+                    effect=SET_EFFECT_NAMES.get(float(sides[place])),
                 )
             )
         return effects
@@ -271,7 +273,8 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         counts = count_without_two(evidence, paths, first, second)
         rule = paths.rule[first]
         together = find_reliability(paths, counts, rule) - self._reliability[rule]
-        return PairEffects(self.tree, paths, first, second, self.effect_size, together, self.tolerance)
+        sides = compare_reliability(counts, self._leaf_counts[rule], paths.leaf_class[rule], self.tolerance)
+        return PairEffects(self.tree, paths, first, second, self.effect_size, together, sides)
 
     def _list_columns(self) -> dict[str, list[Any]]:
         return self._make_columns(np.arange(len(self)))
@@ -363,7 +366,6 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         else:
             rises, falls = np.full(len(own), "rises"), np.full(len(own), "falls")
         presumed = np.where(inside, "negative-relevance-presumed", "IRC-presumed")
-        sizes = _list_known(self.effect_size[entries])
         unknown = [None] * len(entries)
         columns = {
             "leaf_id": paths.leaf_ids[rule].tolist(),
@@ -375,8 +377,8 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
             "shift": self._shift[entries].tolist(),
             "status": np.where(matched, "matched", np.where(mismatched, "mismatched", "neutral")).tolist(),
             "inside_h": inside.tolist(),
-            "effect_size": sizes,
-            "effect": [None if size is None else name_effect(size, self.tolerance) for size in sizes],
+            "effect_size": _list_known(self.effect_size[entries]),
+            "effect": list(map(EFFECT_NAMES.get, self._sides[entries].tolist())),
             "sibling": paths.sibling_certified[entries].tolist(),
             "subtree": self._subtree[entries].tolist(),
             "exact": self._exact[entries].tolist(),

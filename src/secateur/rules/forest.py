@@ -39,10 +39,11 @@ class ForestAudit:
 
     Attributes
     ----------
-    n_trees, n_rules, n_conditions, n_deleted, n_rows : int
-        Size of what was audited, over all trees; rows of weight 0 do not count.
+    n_trees, n_rules, n_conditions, tree_conditions, n_rows : int
+        Size of what was audited, over all trees; conditions as they read, those of the trees' own rules last. Rows of
+        weight 0 do not count.
     removed : float
-        Percentage of all conditions that were deleted.
+        Percentage of all edges of paths that were deleted, as the paper counts.
     accuracy, forest_accuracy, delta_accuracy : float
         Accuracy of the rules' vote and of the forest, and the difference.
     changed : float
@@ -52,7 +53,7 @@ class ForestAudit:
     n_trees: int
     n_rules: int
     n_conditions: int
-    n_deleted: int
+    tree_conditions: int
     n_rows: int
     removed: float
     accuracy: float
@@ -71,8 +72,8 @@ class ForestAudit:
 
     def __str__(self) -> str:
         return (
-            f"{self.n_deleted:,} of {count_of(self.n_conditions, 'condition')} deleted ({self.removed:.2f} %), "
-            f"from {count_of(self.n_rules, 'rule')} of {count_of(self.n_trees, 'tree')}\n"
+            f"{self.n_conditions:,} of {count_of(self.tree_conditions, 'condition')} left, "
+            f"in {count_of(self.n_rules, 'rule')} of {count_of(self.n_trees, 'tree')}\n"
             f"accuracy {self.accuracy:.2f} % (forest {self.forest_accuracy:.2f} %, change "
             f"{self.delta_accuracy:+.2f} points) on {count_of(self.n_rows, 'row')}; different prediction from the "
             f"forest for {self.changed:.2f} %"
@@ -133,7 +134,8 @@ class ForestRules(Sequence[Rules]):
             sentence = f"{EXACT_GUARANTEE} Of each tree: {of_tree}"
         # Each tree's rules know the facts that they depend on, but asking all of them would take too long.
         is_told = bool(self[0].tree.facts) and self.parameters.get("domain_knowledge", True)
-        return f"{sentence} Holds for rows that satisfy the stated facts." if is_told else sentence
+        sentence += " Holds for rows that satisfy the stated facts." if is_told else ""
+        return " ".join([sentence, *self[0].exceptions])
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -147,13 +149,13 @@ class ForestRules(Sequence[Rules]):
 
     @property
     def n_conditions(self) -> int:
-        """Number of conditions of all rules before deletion."""
-        return sum(len(rules.deleted) for rules in self.rules)
+        """Number of conditions of all rules, as they read."""
+        return sum(rules.n_conditions for rules in self.rules)
 
     @property
-    def n_deleted(self) -> int:
-        """Number of conditions that were deleted."""
-        return sum(int(np.count_nonzero(rules.deleted)) for rules in self.rules)
+    def tree_conditions(self) -> int:
+        """Number of conditions of the trees' own rules, as they read."""
+        return sum(rules.tree_conditions for rules in self.rules)
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -251,13 +253,14 @@ class ForestRules(Sequence[Rules]):
         if not sums[0]:
             raise InputError(NO_WEIGHT)
         accuracy, forest_accuracy, changed = (100.0 * sums[1:] / sums[0]).tolist()
+        n_edges = sum(len(rules.deleted) for rules in self)
         return ForestAudit(
             n_trees=len(self),
             n_rules=self.n_rules,
             n_conditions=self.n_conditions,
-            n_deleted=self.n_deleted,
+            tree_conditions=self.tree_conditions,
             n_rows=n_rows,
-            removed=100.0 * self.n_deleted / self.n_conditions if self.n_conditions else 0.0,
+            removed=100.0 * (1 - sum(rules.n_edges for rules in self) / n_edges) if n_edges else 0.0,
             accuracy=accuracy,
             forest_accuracy=forest_accuracy,
             delta_accuracy=accuracy - forest_accuracy,
@@ -357,7 +360,7 @@ class ForestRules(Sequence[Rules]):
     def _summary(self) -> str:
         return (
             f"{self.n_rules:,} rules of {count_of(len(self), 'tree')} by {self.method!r}, "
-            f"{self.n_deleted:,} of {self.n_conditions:,} conditions deleted"
+            f"{self.n_conditions:,} of {self.tree_conditions:,} conditions left"
         )
 
 

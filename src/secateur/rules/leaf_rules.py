@@ -12,8 +12,10 @@ from secateur.methods import METHODS
 from secateur.rows.leaves import apply_tree
 from secateur.rules.deciding import without_facts
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
+from secateur.tree.pipeline_columns import BESIDE_A_LIMIT
 from secateur.tree.shares import divide_or_nan
 from secateur.words.assumptions import FactsUsed
+from secateur.words.conditions import count_conditions
 from secateur.words.reasons import make_reasons
 from secateur.words.witnesses import Witnesses
 
@@ -144,10 +146,25 @@ class LeafRules:
         support, reliability = (np.nan_to_num(values, nan=-1.0) for values in known)
         return np.lexsort((self.lengths, -support, -reliability))
 
+    @cached_property
+    def read_lengths(self) -> NDArray[np.int64]:
+        """Number of conditions of each leaf's rule as it reads: bounds on one column are one, shape (n_leaves,)."""
+        return count_conditions(self.tree, self.paths, ~self.deleted)
+
+    @cached_property
+    def tree_lengths(self) -> NDArray[np.int64]:
+        """The same of the tree's own rules, shape (n_leaves,)."""
+        return count_conditions(self.tree, self.paths, np.ones_like(self.deleted))
+
     @property
     def tree_conditions(self) -> int:
-        """Number of conditions of the tree's own rules, one for each leaf."""
-        return len(self.paths.links)
+        """Number of conditions of the tree's own rules, one for each leaf, as they read: what merging bounds leaves."""
+        return int(self.tree_lengths.sum())
+
+    @property
+    def n_shortened(self) -> int:
+        """Number of leaves whose rule reads shorter than the tree's."""
+        return int(np.count_nonzero(self.read_lengths < self.tree_lengths))
 
     @property
     def tree_rules(self) -> int:
@@ -201,9 +218,16 @@ class LeafRules:
         return FactsUsed(self.tree, self.paths, self.deletions)
 
     @property
+    def exceptions(self) -> tuple[str, ...]:
+        """Sentences on rows beside a limit, of which the pipeline's rounding lets nothing be promised."""
+        remarks = () if self.tree.columns is None else self.tree.columns.remarks
+        return tuple(f"Except: {remark}" for remark in remarks if remark.endswith(BESIDE_A_LIMIT))
+
+    @property
     def own_remarks(self) -> tuple[str, ...]:
-        """Remarks of the method and of the pipeline, a sentence each."""
-        return (*self.making.notes, *(() if self.tree.columns is None else self.tree.columns.remarks))
+        """Remarks of the method, on facts that are not used, and of the pipeline, a sentence each."""
+        unused = [f"The tree does not ask for the column of the fact {fact!r}." for fact in self.tree.facts.unused]
+        return (*self.making.notes, *unused, *(() if self.tree.columns is None else self.tree.columns.remarks))
 
 
 def find_shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:

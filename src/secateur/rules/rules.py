@@ -209,7 +209,12 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
 
     @property
     def n_conditions(self) -> int:
-        """Number of conditions of all rules together, as edges of the tree."""
+        """Number of conditions of all rules together, as they read: bounds on one column of one rule are one."""
+        return int(self.read_lengths[self.leaves].sum())
+
+    @property
+    def n_edges(self) -> int:
+        """Number of kept edges of the tree of all rules together, which is what the paper counts."""
         return int(self.lengths[self.leaves].sum())
 
     @property
@@ -246,7 +251,8 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         if self.fidelity is not None:
             of_tree = self.change(fidelity=None).guarantee
             return f"The rules approximate {self.fidelity.model}; what is promised is about a surrogate tree: {of_tree}"
-        return f"{self._promise}{_assume(self.assumptions if self.is_exact or not self.is_list else ())}"
+        told = f"{self._promise}{_assume(self.assumptions if self.is_exact or not self.is_list else ())}"
+        return " ".join([told, *self.exceptions])
 
     @property
     def _promise(self) -> str:

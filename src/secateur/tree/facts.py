@@ -7,7 +7,7 @@ rules out no row; it says which of two rows is the larger.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -77,6 +77,9 @@ class Facts:
     groups: tuple[Group, ...] = ()  # no feature is in two of them
     implications: tuple[Implication, ...] = ()
     orders: tuple[Order, ...] = ()  # at most one for each feature
+    unused: tuple[str, ...] = field(
+        default=(), compare=False
+    )  # statements about columns that the tree does not ask for
 
     def __bool__(self) -> bool:
         return bool(self.limits_rows or self.orders)

@@ -2,12 +2,54 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["divide_or_nan", "none_if_nan"]
+__all__ = ["SLACK", "compare_reliability", "divide_or_nan", "none_if_nan"]
+
+SLACK = 1e-12  # what rounding explains, of a difference of two shares
+
+
+def compare_reliability(
+    counts: NDArray[np.float64], others: NDArray[np.float64], class_ids: Any, tolerance: float
+) -> NDArray[np.float64]:
+    """Tell whether rules' reliabilities lie within a tolerance of others (0), below (-1) or above (+1).
+
+    Counts of rows are compared as fractions, with the tolerance as the decimal number that was written; sums of
+    weights, which are rounded, with a slack.
+
+    Parameters
+    ----------
+    counts, others : ndarray of float64, shape (n_rules, n_classes)
+        Rows of each class.
+    class_ids : ndarray of int, shape (n_rules,)
+        The rules' classes.
+    tolerance : float
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rules,)
+        NaN where one of the two has no rows.
+
+    Examples
+    --------
+    >>> compare_reliability(np.array([[8.0, 2.0], [8.0, 1.0]]), np.array([[3.0, 2.0]] * 2), [0, 0], 0.2).tolist()
+    [0.0, 1.0]
+    """
+    place = np.arange(len(counts))
+    fractions = [(part[place, class_ids], part.sum(axis=1)) for part in (counts, others)]
+    moved = np.subtract(*(divide_or_nan(*fraction) for fraction in fractions))
+    side: NDArray[np.float64] = np.sign(moved) * (np.abs(moved) > tolerance + SLACK)
+    near = np.flatnonzero(np.abs(np.abs(moved) - tolerance) <= SLACK)
+    whole = np.all([part[near] == np.floor(part[near]) for part in (counts, others)], axis=(0, 2))
+    most = Fraction(repr(float(tolerance)))
+    for tied in near[whole].tolist():
+        now, before = (Fraction(int(part[tied]), int(total[tied])) for part, total in fractions)
+        side[tied] = np.sign(moved[tied]) * (abs(now - before) > most)
+    return side
 
 
 def divide_or_nan(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:

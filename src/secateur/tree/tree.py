@@ -232,6 +232,18 @@ class Tree:
         """
         return f"x{feature}" if self.feature_names is None else self.feature_names[feature]
 
+    @property
+    def has_own_counts(self) -> bool:
+        """Whether there are class counts, and not the shares that scikit-learn clips to keep a tree monotone.
+
+        Clipped shares do not add up from children to parents.
+        """
+        if self.counts is None or self.monotone is None:
+            return self.counts is not None
+        inner = ~self.is_leaf
+        below = self.counts[self.children_left[inner]] + self.counts[self.children_right[inner]]
+        return bool(np.allclose(below, self.counts[inner], rtol=1e-9))
+
     def column_parser(self, feature: int) -> ColumnParser | None:
         """Find the parser of a column's texts; None for a column that holds what the tree compares.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     Domain = tuple[NDArray[Any], NDArray[np.int64]]
     RowReader = Callable[[], Iterable[Chunk]]
 
-__all__ = ["COUNT_TOLERANCE", "Case", "find_shares"]
+__all__ = ["COUNT_TOLERANCE", "Case", "find_beyond", "find_shares"]
 
 # Sums of weights may be taken in another order here than where they were counted.
 COUNT_TOLERANCE = 1e-9
@@ -95,3 +96,28 @@ def find_shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> ND
     with np.errstate(invalid="ignore"):
         share: NDArray[np.float64] = counts[np.arange(len(counts)), class_ids] / counts.sum(axis=1)
     return share
+
+
+def find_beyond(
+    now: NDArray[np.float64], before: NDArray[np.float64], class_ids: NDArray[np.int64], tolerance: float
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Mark the rules whose share of their class fell, or rose, by more than a tolerance; both where there is no share.
+
+    Shares of rows are compared in whole numbers, with the tolerance as the decimal that was written.
+    """
+    fell, rose = np.ones((2, len(now)), dtype=bool)
+    part, whole = Decimal(repr(float(tolerance))).as_integer_ratio()
+    for rule, own in enumerate(class_ids.tolist()):
+        counts, counts_before = now[rule].tolist(), before[rule].tolist()
+        n, n_before = sum(counts), sum(counts_before)
+        if not (n > 0 and n_before > 0):
+            continue
+        moved: float  # a whole number of small parts, where rows are counted
+        most: float
+        if all(count == int(count) for count in counts + counts_before):
+            moved = (int(counts[own]) * int(n_before) - int(counts_before[own]) * int(n)) * whole
+            most = part * int(n) * int(n_before)
+        else:
+            moved, most = counts[own] / n - counts_before[own] / n_before, tolerance + COUNT_TOLERANCE
+        fell[rule], rose[rule] = moved < -most, moved > most
+    return fell, rose

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.verify.boxes import Allowed, Boxes, cut_cell, meet_domains
-from secateur.verify.case import COUNT_TOLERANCE
+from secateur.verify.case import COUNT_TOLERANCE, find_beyond, find_shares
 from secateur.verify.count_words import describe_difference
 from secateur.verify.placed_rows import PlacedRows
 from secateur.verify.promises import EXACT
@@ -247,9 +247,8 @@ def _check_reliability(
     judged = case.rules_with(paid)[lines.written]
     own, tolerance = case.classes[lines.written], lines.stated["tolerance"]
     place = np.arange(len(own))
-    with np.errstate(invalid="ignore"):
-        fallen = leaf_counts[place, own] / leaf_counts.sum(axis=1) - counts[place, own] / counts.sum(axis=1)
-    unreliable = np.flatnonzero(judged & ~(fallen <= tolerance + COUNT_TOLERANCE))
+    fallen = find_shares(leaf_counts, own) - find_shares(counts, own)
+    unreliable = np.flatnonzero(judged & find_beyond(counts, leaf_counts, own, tolerance)[0])
     outnumbered = np.flatnonzero(judged & (counts[place, own] < counts.max(axis=1) - COUNT_TOLERANCE))
     names = case.leaves[lines.written]
     case.report(

@@ -163,6 +163,7 @@ class Monotone:
         class_id = int(self.classes[rule])
         lost = [link for link, is_gone in zip(links, gone, strict=True) if is_gone]
         touched = {int(self.tree.feature[self.paths.parent[link]]) for link in lost}
+        touched = {feature for feature in touched if self._differs(feature, kept, whole)}
         for tie in self.ties:
             if touched & set(tie.columns):
                 touched -= set(tie.columns)
@@ -182,6 +183,13 @@ class Monotone:
             elif not self._can_move(feature, before, after, self.signs[feature] * (1 if class_id == 1 else -1)):
                 return False
         return True
+
+    def _differs(self, feature: int, kept: Mapping[int, Held], whole: Mapping[int, Held]) -> bool:
+        """Whether the shortened rule leaves a column more than the whole rule: what the rest implies cuts nothing."""
+        before, after = kept.get(feature) or self.possible.domain(feature), whole[feature]
+        if before[2] is not None and after[2] is not None and (before[2] != after[2]).any():
+            return True
+        return (before[:2], before[3]) != (after[:2], after[3])
 
     def _can_move(self, feature: int, before: Held, after: Held, favour: int) -> bool:
         """Whether every number of one interval can fall (if larger ones favour the class) into a part of it."""

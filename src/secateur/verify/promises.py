@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from secateur.errors import shorten
 from secateur.verify.boxes import find_foreign_leaves
-from secateur.verify.case import COUNT_TOLERANCE, Case, find_shares
+from secateur.verify.case import COUNT_TOLERANCE, Case, find_beyond, find_shares
 from secateur.verify.count_words import compare_totals, describe_difference
 from secateur.verify.monotone import Monotone, check_signs
 from secateur.verify.placed_rows import PlacedRows
@@ -184,6 +184,7 @@ def _check_counts(case: Case, counted: _Counted | None) -> None:
         tolerance = case.parameters.get("tolerance", 0.0)
         judged = case.rules_with(case.deleted)
         moved = find_shares(now, case.classes) - find_shares(source, case.classes)
+        fell, rose = find_beyond(now, source, case.classes, tolerance)
         kept = f"{'and each is' if judged.sum() > 1 else 'which is'} within {tolerance:g} of its leaf's reliability"
         lost = f"{judged.sum()} of {len(judged)} rule{'s' * (len(judged) != 1)} lost a condition, {kept}"
         case.report(
@@ -194,7 +195,7 @@ def _check_counts(case: Case, counted: _Counted | None) -> None:
                 if np.isnan(moved[rule])
                 else f"The rule of leaf {case.leaves[rule]} moved its reliability by {moved[rule]:+.4g}, beyond "
                 f"{tolerance:g}."
-                for rule in np.flatnonzero(judged & ~(np.abs(moved) <= tolerance + COUNT_TOLERANCE))
+                for rule in np.flatnonzero(judged & (fell | rose))
             ],
         )
 
@@ -256,6 +257,7 @@ def _check_guard(case: Case, counted: _Counted, tolerance: float) -> None:
     """Check that rules shortened at the price of conflict are reliable, and say what most of their rows say."""
     judged = case.rules_with(case.deleted & ~_find_exact(case))
     fallen = find_shares(counted.leaves, case.classes) - find_shares(counted.rules, case.classes)
+    fell, _ = find_beyond(counted.rules, counted.leaves, case.classes, tolerance)
     hits = counted.rules[case.all_rules, case.classes]
     most = counted.rules.max(axis=1)
     broken = []
@@ -263,7 +265,7 @@ def _check_guard(case: Case, counted: _Counted, tolerance: float) -> None:
         name = f"The rule of leaf {case.leaves[rule]} lost a condition at the price of conflict, but"
         if np.isnan(fallen[rule]):
             broken.append(f"{name} no row reaches its leaf, so nothing tells what its reliability was.")
-        elif fallen[rule] > tolerance + COUNT_TOLERANCE:
+        elif fell[rule]:
             broken.append(f"{name} is {fallen[rule]:.4g} less reliable than its leaf, beyond {tolerance:g}.")
         elif hits[rule] < most[rule] * (1 - COUNT_TOLERANCE):
             broken.append(f"{name} its class is not the commonest of its rows.")

@@ -14,6 +14,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, 
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.facts import Group
@@ -28,6 +29,7 @@ __all__ = [
     "EXACT",
     "Condition",
     "Voice",
+    "count_conditions",
     "count_of",
     "join_conditions",
     "read_change",
@@ -162,6 +164,16 @@ def read_conditions(tree: Tree, paths: Paths, links: Iterable[int], voice: Voice
             )
         )
     return tuple(conditions)
+
+
+def count_conditions(tree: Tree, paths: Paths, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Count the conditions of each leaf's rule as they read: what it keeps on one column, or group, is one."""
+    subject = np.arange(tree.n_features + len(tree.facts.groups), dtype=np.int64)
+    for feature, group in tree.facts.group_of.items():
+        subject[feature] = tree.n_features + group
+    rules = paths.rule[kept].astype(np.int64)
+    read = np.unique(rules * max(1, len(subject)) + subject[tree.feature[paths.parent[paths.links[kept]]]])
+    return np.bincount(read // max(1, len(subject)), minlength=paths.n_rules)
 
 
 def join_conditions(conditions: Sequence[Condition]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secateur.methods import Why
-from secateur.tree.shares import none_if_nan
+from secateur.tree.shares import SLACK, none_if_nan
 from secateur.tree.shown_text import show_text
 from secateur.words.conditions import read_change, read_link, read_share, read_share_beside, read_value
 
@@ -233,7 +233,7 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "share_before": lambda of: read_share(of.before),
     "guarded": lambda of: (
         f"more than {100 * of.parameters['tolerance']:.6g} points below"
-        if of.before - of.after > of.parameters.get("tolerance", math.inf)
+        if of.before - of.after > of.parameters.get("tolerance", math.inf) + SLACK
         else "not the commonest class"
     ),
     "share": lambda of: read_share_beside(of.number, of.limit),

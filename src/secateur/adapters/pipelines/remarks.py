@@ -9,6 +9,7 @@ import numpy as np
 
 from secateur.adapters.pipelines.columns import Decoded
 from secateur.adapters.pipelines.trace import Shape
+from secateur.tree.pipeline_columns import BESIDE_A_LIMIT
 
 __all__ = ["collect_remarks"]
 
@@ -45,14 +46,14 @@ def collect_remarks(found: Decoded, names: Sequence[str], derived: Mapping[int, 
         if column in found.distance:
             remarks.append(
                 f"Rounding does not keep the order of {names[column]}: within {found.distance[column]:.2g} of a limit "
-                "a row may go the other way."
+                f"a row {BESIDE_A_LIMIT}"
             )
     kinds = {column: sample.kind(column) for column in tested if column not in found.categories}
     small = [names[c] for c, kind in kinds.items() if kind is not None and kind.kind == "f" and kind.itemsize < 8]
     if small:
         remarks.append(
             f"{_list(small)} {'is' if len(small) == 1 else 'are'} float32 or smaller in the rows given, and the "
-            "pipeline computes in that type: beside a limit, a number of another type may go the other way."
+            f"pipeline computes in that type: beside a limit, a number of another type {BESIDE_A_LIMIT}"
         )
     for column, limit, is_above in dict.fromkeys(found.gaps):
         side = "above" if is_above else "below"
