@@ -13,7 +13,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from secateur import Tree
+from secateur.facts.groups import label_columns
 from secateur.tree.contract import check_tree
+from secateur.tree.fact_words import word_facts
 from secateur.tree.facts import Claim, Facts, Group, Implication, Order
 from secateur.tree.regions import Region, domain_of
 
@@ -56,7 +58,8 @@ def told_trees(
     numeric = [feature for feature in range(tree.n_features) if tree.categories[feature] is None]
     chosen = draw(st.permutations(numeric))
     size = draw(st.sampled_from([0, 0, *range(2, len(numeric) + 1)]))
-    groups = (Group("g", tuple(chosen[:size]), tuple(f"L{k}" for k in range(size))),) if size else ()
+    names = [tree.feature_name(feature) for feature in chosen[:size]]
+    groups = (Group("g", tuple(chosen[:size]), tuple(label_columns("g", names))),) if size else ()
     grids = {feature: draw(st.sampled_from((None, None, 0, 1))) for feature in chosen[size:]}
     return with_facts(
         tree,
@@ -94,7 +97,7 @@ def ordered_trees(draw: st.DrawFn, trees: st.SearchStrategy[Tree]) -> Tree:
 
 def with_facts(tree: Tree, facts: Facts) -> Tree:
     """A checked tree that knows the facts."""
-    told = replace(tree, facts=facts)
+    told = replace(tree, facts=word_facts(tree, facts))
     check_tree(told)
     return told
 

@@ -26,15 +26,18 @@ from secateur.rows.checking import check_rows
 from secateur.rows.encoding import is_missing
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import hold_rows, open_rows
+from secateur.rows.row_source import GivenRows
 from secateur.rows.written_values import as_label, to_label_types
 from secateur.rules.rules import Rules
 from secateur.simplification import simplify
 from secateur.surrogates.answers import Respondent, find_answering, name_model
 from secateur.surrogates.columns import Coding, Table, code_columns, open_table
 from secateur.surrogates.growing import NEIGHBOUR_WEIGHT, SIZES, draw_neighbours, estimate_fidelity, grow
+from secateur.tree.difference import Comparison
 from secateur.tree.tree import Tree
+from secateur.verify.fields import FIELDS
 
-__all__ = ["approximate"]
+__all__ = ["approximate", "recount_fidelity"]
 
 DEFAULT_RULES = 10  # that a person still reads
 FEWEST_ROWS = 20
@@ -44,6 +47,12 @@ FEWEST_NEIGHBOURS, MOST_NEIGHBOURS = 10_000, 20_000  # unless another number of 
 MOST_CELLS = 1 << 25  # of all neighbours together: a wide table gets fewer of them
 AS_GOOD_AS_EQUAL = 0.001  # of a fidelity by folds: for less, nobody reads a longer list
 IN_MEMORY = "A model is asked about rows in memory"
+MEASURED = {
+    "model": "model",
+    "n_right": "held-out rows that the rules answer correctly",
+    "n_model_right": "held-out rows that the model answers correctly",
+    "guess": "commonest label",
+}
 
 
 def approximate(
@@ -138,7 +147,54 @@ def approximate(
     labels = np.array(classes)[building]
     rules = simplify(tree, rows.building.native, labels, class_names=class_names, otherwise=otherwise)
     measured = _measure(rules, rows, asked.ask(rows.held.copy(), n_held), name_model(model), expected, wanted.fidelity)
-    return rules.change(fidelity=replace(measured, n_building=n_building, n_neighbours=n_neighbours))
+    return rules.change(fidelity=replace(measured, n_building=n_building, n_neighbours=n_neighbours, seed=rows.seed))
+
+
+def recount_fidelity(rules: Rules, model: Any, X: Any, y: Any = None) -> tuple[Comparison, GivenRows | None]:
+    """Ask a model again about the rows that rules approximate it on, or about the rows that were held out.
+
+    Also give the rows that the surrogate was fitted to, with the model's answers, if they are among these.
+    """
+    stated = rules.fidelity
+    if stated is None:
+        raise ParameterError("These rules do not approximate a model: they are those of a tree.")
+    table, labels = _hold(model, X, y, "X")
+    title, n_used = "how often the rules agree with the model recounted", stated.n_rows
+    n_used += 0 if stated.seed is None else stated.n_building
+    if table.n_rows < n_used or (stated.seed is None and table.n_rows > n_used):
+        which = "were held out" if stated.seed is None else "the rules were made from"
+        absent = f"These are {table.n_rows:,} rows, but {n_used:,} are needed: pass the rows that {which}."
+        return Comparison(title, (absent,)), None
+    learn, hold = np.arange(0), np.arange(table.n_rows)
+    if stated.seed is not None:
+        learn, hold = _draw_split(table.n_rows, n_used, stated.n_rows, stated.seed)
+    held = table.take(hold)
+    asked = Respondent(model, n_used)
+    split = _SplitRows(table, held, None if labels is None or stated.n_right is None else labels[hold])
+    again = _measure(rules, split, asked.ask(held.copy(), len(hold)), name_model(model), stated.expected, None)
+    told, counted = stated.to_dict(), again.to_dict()
+    names = [
+        "model",
+        "counts",
+        "leaf_counts",
+        *(("n_right", "n_model_right", "guess") if split.labels is not None else ()),
+    ]
+    differing = [
+        f"The file states {told[name]} for the {MEASURED[name]}, but on these rows it is {counted[name]}."
+        if name in MEASURED
+        else "The rules agree with the model on other held-out rows than the file states."
+        for name in names
+        if told[name] != counted[name]
+    ]
+    unsaid = [] if split.labels is not None or stated.n_right is None else ["n_right", "n_model_right", "guess"]
+    building = None
+    if stated.seed is not None:
+        rows = table.take(learn)
+        building = GivenRows(rows.native, asked.ask(rows.copy(), len(learn)), None)
+    # The tree is a surrogate's, of which the model says nothing.
+    of_tree = [path for path in FIELDS if path.startswith("tree.")]
+    found = frozenset([*of_tree, *(f"approximation.{name}" for name in unsaid)])
+    return Comparison(title, tuple(dict.fromkeys(differing)), found), building
 
 
 @dataclass(frozen=True)
@@ -202,6 +258,7 @@ class _SplitRows:
     building: Table
     held: Table
     labels: NDArray[Any] | None
+    seed: int | None = None  # of the split; None if other rows are held out
 
 
 def _split(model: Any, X: Any, y: Any, held_out: Any, n_queries: Any, seed: int) -> _SplitRows:
@@ -212,7 +269,6 @@ def _split(model: Any, X: Any, y: Any, held_out: Any, n_queries: Any, seed: int)
     if held_out is None or isinstance(held_out, bool) or (is_share and not 0 < held_out < 1):
         raise ParameterError(f"Expected held_out as a share between 0 and 1, or as rows, found {held_out!r}.")
     table, labels = _hold(model, X, y, "X")
-    random = np.random.default_rng([seed, 1])
     if is_share:
         if table.n_rows < FEWEST_ROWS:
             raise InputError(
@@ -220,11 +276,9 @@ def _split(model: Any, X: Any, y: Any, held_out: Any, n_queries: Any, seed: int)
                 f"{table.n_rows}: pass more rows, which need no labels."
             )
         n_used = table.n_rows if n_queries is None else min(table.n_rows, n_queries)
-        order = random.permutation(table.n_rows)[:n_used]
-        n_held = max(1, round(float(held_out) * n_used))
-        learn, hold = np.sort(order[n_held:]), np.sort(order[:n_held])
+        learn, hold = _draw_split(table.n_rows, n_used, max(1, round(float(held_out) * n_used)), seed)
         _check_enough(len(learn), n_queries)
-        return _SplitRows(table.take(learn), table.take(hold), None if labels is None else labels[hold])
+        return _SplitRows(table.take(learn), table.take(hold), None if labels is None else labels[hold], seed)
     other, other_labels = held_out if isinstance(held_out, tuple) and len(held_out) == 2 else (held_out, None)
     held, found = _hold(model, other, other_labels, "held_out")
     if held.names is not None and table.names is not None and set(held.names) == set(table.names):
@@ -238,9 +292,15 @@ def _split(model: Any, X: Any, y: Any, held_out: Any, n_queries: Any, seed: int)
         raise InputError("held_out has no rows; at least one is needed to measure on.")
     learn = np.arange(table.n_rows)
     if n_queries is not None and table.n_rows + held.n_rows > n_queries:
-        learn = np.sort(random.permutation(table.n_rows)[: max(0, n_queries - held.n_rows)])
+        learn, _ = _draw_split(table.n_rows, max(0, n_queries - held.n_rows), 0, seed)
     _check_enough(len(learn), n_queries)
     return _SplitRows(table.take(learn), held, found)
+
+
+def _draw_split(n_rows: int, n_used: int, n_held: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw the rows to learn from, and those to hold out."""
+    order = np.random.default_rng([seed, 1]).permutation(n_rows)[:n_used]
+    return np.sort(order[n_held:]), np.sort(order[:n_held])
 
 
 def _list_columns(table: Table) -> str:

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import skops.io
 from catboost import CatBoostClassifier
+from forged_files import word_again
 from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
@@ -162,8 +163,33 @@ def test_rules_and_page_are_written(run: Any, files: Path, tmp_path: Path) -> No
     stored = Rules.from_json(rules.read_text(encoding="utf-8"))
     assert stored.fidelity is not None
     code, told, _ = run("verify", rules)
-    assert code == 0
+    assert code == 2
     assert "cannot be counted again without the model" in re.sub(r"\s+", " ", told)
+
+
+def test_verify_asks_the_model_again(run: Any, files: Path, tmp_path: Path) -> None:
+    model, rows, rules = files / "forest.skops", files / "rows.csv", tmp_path / "rules.json"
+    run("approximate", model, rows, "--target", "state", "--seed", 5, "--export", "json", "-o", rules)
+    asked = ("--model", model, "--data", rows)
+    for labelled in ((), ("--target", "state")):
+        code, told, _ = run("verify", rules, *asked, *labelled)
+        assert code == 2
+        assert "✓ how often the rules agree with the model recounted" in told
+        assert "✓ supports and class counts recounted from the rows" in told
+        assert ("how often rules and model are right" in told) == (not labelled)
+        assert "how the surrogate was made" in re.sub(r"\s+", " ", told)
+    code, _, told = run("verify", rules, "--model", model)
+    assert code == 2
+    assert told.startswith(
+        "Error: The model is asked about the rows that the rules were made from: name them, --data FILE."
+    )
+    forged = tmp_path / "forged.json"
+    seeded = json.loads(rules.read_text(encoding="utf-8"))
+    seeded["approximation"]["seed"] = 6
+    forged.write_text(word_again(seeded), encoding="utf-8")
+    code, told, _ = run("verify", forged, *asked)
+    assert code == 1
+    assert "The rules agree with the model on other held-out rows than the file states." in re.sub(r"\s+", " ", told)
 
 
 def test_machines_get_one_document(run: Any, files: Path) -> None:

@@ -69,7 +69,8 @@ def test_rules_of_a_large_table_are_those_of_its_rows(which: str, place: Path, m
     assert told["verified"]
     exact = secateur.simplify(model, frame[list("abcn")], frame["y"])
     assert secateur.Rules.from_json(few.read_text()) == exact
-    assert "decided counts recounted from the rows" in run("verify", few, "--data", data, "--target", "y")
+    shown = run("verify", few, "--data", data, "--target", "y", "--model", place / "model.skops")
+    assert "the rows that each line decides recounted from the rows" in shown
     told = " ".join(run("audit", few, data, "--target", "y").split())
     assert f"0 of {len(exact) + 1} lines ({len(exact)} rules and “otherwise”) moved" in told
     shown = run("simplify", data, *taken, "--report", place / "page.html")

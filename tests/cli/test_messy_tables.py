@@ -126,9 +126,11 @@ def test_raw_rows_are_read_alike_by_every_door(place: Path, table: pd.DataFrame)
     assert rules.explain(row).rule.index == wanted[5]
     assert rules.explain(row.to_dict()).rule.index == wanted[5]
     assert rules.verify(table, "status").ok
-    assert json.loads(
+    found = json.loads(
         run("verify", place / "leaves.json", "--data", place / "messy.csv", "--target", "status", "--json")
-    )["ok"]
+    )
+    assert (found["ok"], found["failures"]) == (None, [])
+    assert "how texts of columns are read" in found["unchecked"][0]
     said = json.loads(run("explain", place / "leaves.json", place / "messy.csv", "--json"))
     assert [one["line"] - 1 for one in said] == wanted.tolist()
 

@@ -138,7 +138,9 @@ def test_simplify_prints_a_short_list(file: str, budget: str, files: Path) -> No
     verbose = invoke(*run(files), "--budget", budget, "--verbose").stdout
     assert rules.guarantee in one_line(verbose.replace("│", " "))
     assert "differs from the tree on " in verbose
-    assert "Verified." in verbose
+    assert ("Verified." in verbose) == (budget == "0")
+    unpriced = "numbers behind these kinds of reasons are taken as stated: decided-otherwise"
+    assert (unpriced in one_line(verbose)) == (budget != "0")
     reasons = one_line(invoke(*run(files), "--budget", budget, "--reasons").stdout)
     assert all(reason.text in reasons for rule in rules for reason in rule.reasons.values())
 
@@ -212,7 +214,9 @@ def test_a_budget_without_rows_is_refused(files: Path) -> None:
 def test_the_short_list_of_every_method_is_verified(method: str, files: Path) -> None:
     result = invoke(*run(files), "--max-depth", "3", "--method", method, "--verbose")
     assert result.exit_code == 0, result.output
-    assert "Verified." in result.stdout
+    unpriced = method in ("budgeted", "quinlan")
+    assert ("Verified." in result.stdout) == (not unpriced)
+    assert ("Nothing is wrong, but not everything was checked." in result.stdout) == unpriced
 
 
 def test_the_model_that_is_saved_predicts_what_exact_rules_predict(files: Path) -> None:
@@ -374,8 +378,14 @@ def test_verify_tells_what_is_false_from_what_needs_rows(files: Path) -> None:
     assert "name the table that the rules were made from with --data FILE --target COLUMN" in one_line(result.output)
     assert "✓ one rule for each leaf" in result.stdout
     assert "? The reliabilities were not recounted: no rows were named." in result.stdout
-    assert "Proved, as far as that can be without rows." in result.stdout
-    assert invoke("verify", files / "exact.json").exit_code == 0
+    assert "Nothing is wrong, but not everything was checked." in result.stdout
+    alone = invoke("verify", files / "exact.json")
+    assert alone.exit_code == 2
+    assert "– not recounted, because no training rows were passed: " in alone.stdout
+    assert "– not compared, because no model was passed: the splits of the tree, " in one_line(alone.stdout)
+    quiet = invoke("verify", files / "exact.json", "-q")
+    assert (quiet.exit_code, quiet.stdout) == (2, "")
+    assert "Not checked: not compared, because no model was passed: " in one_line(quiet.stderr)
 
 
 def test_explain_says_that_a_row_is_outside_of_the_promise(files: Path) -> None:
@@ -574,8 +584,11 @@ def test_verify_fails_on_a_file_that_was_edited(files: Path, tmp_path: Path) -> 
 
 def test_verify_takes_the_rows_that_were_fitted_where_some_were_held_out(files: Path, tmp_path: Path) -> None:
     options = ("--target", "outcome", "--holdout", "0.25", "--seed", "3")
-    invoke("simplify", files / "loans.csv", *options, "-o", tmp_path / "rules.json", "-q")
-    assert invoke("verify", tmp_path / "rules.json", "--data", files / "loans.csv", *options).exit_code == 0
+    model = ("--model", tmp_path / "model.skops")
+    made = ("-o", tmp_path / "rules.json", "--save-model", model[1], "-q")
+    invoke("simplify", files / "loans.csv", *options, *made)
+    assert invoke("verify", tmp_path / "rules.json", "--data", files / "loans.csv", *options, *model).exit_code == 0
+    assert invoke("verify", tmp_path / "rules.json", "--data", files / "loans.csv", *options).exit_code == 2
     assert invoke("verify", tmp_path / "rules.json", "--data", files / "loans.csv", *options[:2]).exit_code == 1
 
 
@@ -695,7 +708,7 @@ def test_a_file_of_a_short_list_is_explained(file: str, files: Path) -> None:
 def test_a_file_of_a_short_list_is_verified(file: str, files: Path, tmp_path: Path) -> None:
     given = ("--model", files / "model.skops", "--data", files / "loans.csv", "--target", "outcome")
     result = invoke("verify", files / file, *given)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == (0 if file == "list.json" else 2), result.output
     rules = load(files / file)
     size = f"{len(rules)} rules with {rules.n_conditions} conditions"
     said = f"{size}; the tree has {rules.tree_rules} with {rules.tree_conditions}."
@@ -707,13 +720,10 @@ def test_a_file_of_a_short_list_is_verified(file: str, files: Path, tmp_path: Pa
     assert invoke("verify", tmp_path / "edited.json").exit_code in (1, 2)
     assert invoke("verify", tmp_path / "edited.json", *given).exit_code == 1
     alone = invoke("verify", files / file)
-    if file == "list.json":
-        assert alone.exit_code == 0
-    else:
-        assert alone.exit_code == 2
-        assert "Proved, as far as that can be without rows. What the budget promises about rows" in one_line(
-            alone.stdout
-        )
+    assert alone.exit_code == 2
+    if file == "budget.json":
+        unproved = "Nothing is wrong, but not everything was checked. What the budget promises about rows"
+        assert unproved in one_line(alone.stdout)
         assert json.loads(invoke("verify", files / file, "--json").stdout)["ok"] is None
 
 

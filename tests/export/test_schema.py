@@ -28,6 +28,7 @@ import secateur
 from secateur.errors import InputError
 from secateur.methods import Why
 from secateur.tree.tree import Tree
+from secateur.verify.fields import FIELDS, REASONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMA = json.loads((DOCS / "rules.schema.json").read_text())
@@ -45,13 +46,14 @@ def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-def test_the_page_of_the_format_names_every_field() -> None:
-    page = (DOCS / "rules-format.md").read_text(encoding="utf-8")
-    listed = {name for name in SCHEMA["properties"]}
-    for part in ("rule", "reason", "unwritten", "leaves", "approximation"):
-        listed |= {*SCHEMA["$defs"][part]["properties"]}
-    assert {name for name in listed if f"`{name}`" not in page} == set()
-    assert {kind for kind in SCHEMA["$defs"]["kind"]["enum"] if f"`{kind}`" not in page} == set()
+def test_the_table_of_fields_has_those_of_the_schema() -> None:
+    parts = {"": SCHEMA, "lines[].reasons[].": "reason", "unwritten[].": "unwritten", "leaves.": "leaves"}
+    parts |= {"lines[].": "rule", "approximation.": "approximation"}
+    for prefix, part in parts.items():
+        shape = SCHEMA["$defs"][part] if isinstance(part, str) else part
+        inside = {path.removeprefix(prefix) for path in FIELDS if path.startswith(prefix)}
+        assert {*shape["properties"]} == {name for name in inside if "." not in name}
+    assert {*SCHEMA["$defs"]["kind"]["enum"]} == {*REASONS}
 
 
 def test_rules_that_approximate_a_model_fit_and_only_lists_may_say_so() -> None:

@@ -306,7 +306,7 @@ def test_numbers_with_few_decimals_read_so() -> None:
     ("words", "codes"),
     [
         ("city is ordered: Rome < Paris", (1, 0)),
-        ("`city` is ordered Paris<'a, b'<Rome", (0, 2, 1)),
+        ('city is ordered: Paris < "a, b" < Rome', (0, 2, 1)),
     ],
 )
 def test_orders_of_categories_are_read_and_kept_by_a_file(words: str, codes: tuple[int, ...]) -> None:

@@ -16,7 +16,9 @@ import strategies
 import told_trees
 
 from secateur.errors import SecateurError
+from secateur.facts.groups import label_columns
 from secateur.tree.contract import check_tree
+from secateur.tree.fact_words import word_facts
 from secateur.tree.facts import Claim, Facts, Group, Implication, Order
 from secateur.tree.regions import Region, domain_of
 from secateur.tree.tree import Tree, make_tree
@@ -86,7 +88,8 @@ def with_random_facts(tree: Tree, rng: Random) -> Tree:
     numeric = [place for place, levels in enumerate(tree.categories) if levels is None]
     rng.shuffle(numeric)
     size = rng.choice((0, *range(2, len(numeric) + 1))) if len(numeric) > 1 else 0
-    groups = (Group("g", tuple(numeric[:size]), tuple(f"L{k}" for k in range(size))),) if size else ()
+    names = [tree.feature_name(feature) for feature in numeric[:size]]
+    groups = (Group("g", tuple(numeric[:size]), tuple(label_columns("g", names))),) if size else ()
     grids = {place: rng.choice((None, None, 0, 1)) for place in numeric[size:]}
     claims = tuple(_claim(tree, groups, rng) for _ in range(rng.choice((0, 1, 2))))
     pairs = [(_claim(tree, groups, rng), _claim(tree, groups, rng)) for _ in range(rng.choice((0, 1, 1, 2)))]
@@ -108,7 +111,7 @@ def with_random_facts(tree: Tree, rng: Random) -> Tree:
         ),
         orders=tuple(orders),
     )
-    told = replace(tree, facts=facts)
+    told = replace(tree, facts=word_facts(tree, facts))
     try:
         check_tree(told)
     except SecateurError:

@@ -114,7 +114,7 @@ def make_known_problem() -> Problem:
         classes=["no", "yes"],
         n_features=2,
     )
-    tree = told_trees.with_facts(tree, Facts(groups=(Group("g", (0, 1), ("L0", "L1")),)))
+    tree = told_trees.with_facts(tree, Facts(groups=(Group("g", (0, 1), ("x0", "x1")),)))
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 0]], dtype=np.float64)
     return tree, "exact", X, np.array([0, 1, 0, 1]), np.array([[1.0, 1.0]])
 

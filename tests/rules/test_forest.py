@@ -373,7 +373,7 @@ def test_a_failed_verification_names_the_tree(iris: Any) -> None:
     seen: list[tuple[int, int]] = []
     assert rules.verify(progress=lambda done, total: seen.append((done, total))).ok
     assert seen == [(done, 6) for done in range(1, 7)]
-    assert "6 of 6 trees verified" in str(rules.verify(X, y))
+    assert "6 of 6 trees proved" in str(rules.verify(X, y))
     everything = replace(rules[2].deletions, deleted=np.ones_like(rules[2].deleted))
     broken = list(rules)
     broken[2] = replace(rules[2], deletions=everything)
@@ -381,7 +381,7 @@ def test_a_failed_verification_names_the_tree(iris: Any) -> None:
     assert not found
     assert all(text.startswith("Tree 2: ") for text in found.failures)
     lines = str(found).splitlines()
-    assert (lines[0], lines[-1]) == ("✓ 5 of 6 trees verified", "NOT verified.")
+    assert (lines[0], lines[-1]) == ("✓ 5 of 6 trees proved", "NOT verified.")
     assert lines[-1 - len(found.failures) : -1] == [f"✗ {text}" for text in found.failures]
 
 

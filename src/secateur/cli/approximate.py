@@ -163,11 +163,28 @@ def make_approximation(
     model: Any, table: TableFile, used: Rows, wishes: Wishes, *, quiet: bool
 ) -> tuple[Rules, list[str]]:
     """Approximate a model on the rows of a table; also give notes about the table."""
-    from secateur.adapters.model_checks import fitted_names
     from secateur.approximation import approximate
+
+    X, labels, names, notes = pick_rows(model, table, used)
+    notes = [*notes, *_note_tree(model)]
+    asked: dict[str, Any] = {"otherwise": "auto" if wishes.otherwise is None else wishes.otherwise}
+    asked |= {name: getattr(wishes, name) for name in ("fidelity", "max_rules", "max_conditions", "n_queries")}
+    asked |= {"held_out": wishes.holdout, "random_state": wishes.seed, "feature_names": names}
+    with (
+        working("Asking the model, and fitting a tree to its answers", quiet=quiet),
+        warnings.catch_warnings(record=True) as warned,
+    ):
+        warnings.simplefilter("always", UserWarning)
+        rules = approximate(model, X, labels, **asked)
+    return rules, [*notes, *dict.fromkeys(str(one.message) for one in warned)]
+
+
+def pick_rows(model: Any, table: TableFile, used: Rows) -> tuple[Any, Any, list[str] | None, list[str]]:
+    """Pick the rows of a table that a model is asked about, their labels, names of columns, and notes."""
+    from secateur.adapters.model_checks import fitted_names
     from secateur.cli.tables.training_table import find_column, read_labels, split_names
 
-    columns, labels, notes = list(table.frame.columns), None, [*table.notes, *_note_tree(model)]
+    columns, labels, notes = list(table.frame.columns), None, list(table.notes)
     kept: Any = slice(None)
     dropped = split_names(columns, used.drop or (), table.name)
     beside = list(dropped)
@@ -181,16 +198,7 @@ def make_approximation(
     if needed:
         raise InputError(f"The model was fitted on {shorten(sorted(needed))}, and cannot do without: leave out --drop.")
     X, names = _pick_columns(model, table, beside)
-    asked: dict[str, Any] = {"otherwise": "auto" if wishes.otherwise is None else wishes.otherwise}
-    asked |= {name: getattr(wishes, name) for name in ("fidelity", "max_rules", "max_conditions", "n_queries")}
-    asked |= {"held_out": wishes.holdout, "random_state": wishes.seed, "feature_names": names}
-    with (
-        working("Asking the model, and fitting a tree to its answers", quiet=quiet),
-        warnings.catch_warnings(record=True) as warned,
-    ):
-        warnings.simplefilter("always", UserWarning)
-        rules = approximate(model, X[kept], labels, **asked)
-    return rules, [*notes, *dict.fromkeys(str(one.message) for one in warned)]
+    return X[kept], labels, names, notes
 
 
 def _note_tree(model: Any) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur import __version__
-from secateur.errors import FormatError, ParameterError
+from secateur.errors import FormatError, ParameterError, shorten
 from secateur.export.plain_names import check_characters
 from secateur.export.stored_columns import (
     counts_to_list,
@@ -27,6 +28,7 @@ from secateur.export.stored_columns import (
 )
 from secateur.export.stored_fidelity import read_fidelity
 from secateur.export.stored_reasons import OF_A_BUDGET, check_reasons, check_spending
+from secateur.facts.groups import label_columns
 from secateur.limits import JSON_MARKS, check_memory, check_parsed_size
 from secateur.methods import Deletions, Why, find_method
 from secateur.methods.settings import check_flag, check_share
@@ -36,6 +38,8 @@ from secateur.rules.rules import Rules
 from secateur.tree.json import read_header, tree_from_dict, tree_to_dict
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths
 from secateur.tree.tree import Tree
+from secateur.verify.fields import check_fields
+from secateur.verify.possible import Possible
 
 __all__ = ["FORMAT", "VERSION", "rules_from_json", "rules_to_json", "rules_to_record"]
 
@@ -45,6 +49,7 @@ VERSION = 3  # drafts had 1 and 2, and lists a format of their own
 WORDED_CONDITIONS = 20_000
 READ_BYTES = 216  # that the five numbers of a condition take at least once they are read again
 COSTS = ("before", "after", "number")
+VERSION_NUMBER = re.compile("[0-9][0-9A-Za-z.+]{0,30}")  # `verify` repeats it
 FIELDS = (
     *("secateur", "method", "parameters", "budget", "tolerance", "guarantee", "is_ranked", "is_weighted", "lines"),
     *("unwritten", "leaves", "before_budget", "tree", "approximation"),
@@ -132,7 +137,11 @@ def rules_to_record(rules: Rules) -> dict[str, Any]:
     record: dict[str, Any] = {
         "method": rules.method,
         "parameters": dict(rules.parameters),
-        "digest_ok": stored is None or (stored.digest == stored.content_digest and _words_hold(rules, stored)),
+        "is_ranked": rules.is_ranked,
+        "is_weighted": rules.is_weighted,
+        "is_stored": stored is not None,
+        "digest_ok": stored is None or stored.digest == stored.content_digest,
+        "words_ok": stored is None or stored.told_digest == _digest_told(_write(rules, stored.version)),
         "worded_by": None if stored is None or stored.version == __version__ else stored.version,
         "leaf_ids": paths.leaf_ids,
         "predictions": rules.tree.classes[paths.leaf_class].tolist(),
@@ -140,9 +149,7 @@ def rules_to_record(rules: Rules) -> dict[str, Any]:
         "leaf_counts": rules.leaf_counts,
         "offsets": paths.offsets,
         "links": paths.links,
-        "deleted": first.deleted,
-        "kinds": _list_kinds(first.deletions.why),
-        "numbers": first.deletions.number,
+        **_list_edges(first.deletions),
         "list": None,
     }
     if choice is not None:
@@ -151,8 +158,7 @@ def rules_to_record(rules: Rules) -> dict[str, Any]:
             "default": rules.default,
             "budget": rules.budget,
             "tolerance": rules.tolerance,
-            "deleted": rules.deleted,
-            "kinds": _list_kinds(rules.deletions.why),
+            **_list_edges(rules.deletions),
             "class_counts": rules.covered_counts[rules.leaves],
             "decided_counts": rules.decided_counts,
             "stands_for": [rules.stands_for(index).tolist() for index in range(len(rules))],
@@ -162,15 +168,32 @@ def rules_to_record(rules: Rules) -> dict[str, Any]:
     return record
 
 
-def _list_kinds(why: NDArray[np.uint8]) -> NDArray[np.object_]:
-    """Name the reason of each condition."""
+def _list_edges(deletions: Deletions) -> dict[str, NDArray[Any]]:
+    """List what became of each condition, with the kinds of reasons by name."""
     kinds = np.array([Why(code).kind if code in set(Why) else None for code in range(max(Why) + 1)], dtype=object)
-    return kinds[why]
+    return {
+        "deleted": deletions.deleted,
+        "kinds": kinds[deletions.why],
+        "before": deletions.before,
+        "after": deletions.after,
+        "numbers": deletions.number,
+        "nodes": deletions.node,
+    }
 
 
-def _words_hold(rules: Rules, stored: StoredContent) -> bool:
-    """Whether a file's sentences are those that its numbers give; another version may word them differently."""
-    return stored.version != __version__ or stored.content_digest == _digest(_write(rules, stored.version))
+def _digest_told(content: dict[str, Any]) -> str:
+    """Take the digest of what a file says; another version may word its sentences differently."""
+    if content["secateur"] == __version__:
+        return _digest(content)
+
+    def strip(part: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in part.items() if name != "text"}
+
+    lines = [
+        {**strip(line), "reasons": [strip(reason) for reason in line.get("reasons", ())]} for line in content["lines"]
+    ]
+    unwritten = [strip(one) for one in content["unwritten"]]
+    return _digest({**content, "guarantee": None, "lines": lines, "unwritten": unwritten})
 
 
 def _list_texts(content: object) -> Iterator[str]:
@@ -203,9 +226,13 @@ def rules_from_json(text: str) -> Rules:
         raise
     if content["version"] < VERSION:
         raise FormatError(OF_A_DRAFT)
+    check_fields(content)
     stored = content.pop("digest", None)
     try:
-        rules = _read(content, StoredContent(stored, _digest(content), str(content["secateur"])))
+        version = content["secateur"]
+        if not isinstance(version, str) or not VERSION_NUMBER.fullmatch(version):
+            raise ValueError("expected a version number in 'secateur'")
+        rules = _read(content, StoredContent(stored, _digest(content), version, _digest_told(content)))
         rules.guarantee  # noqa: B018  # a parameter that the sentence needs may be gone
     except KeyError as error:
         raise FormatError(f"The rules JSON has no field {error.args[0]!r}; it was cut or edited.") from error
@@ -221,7 +248,8 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
     if absent is not None:
         raise KeyError(absent)
     tree = tree_from_dict(content["tree"])
-    parameters = _read_parameters(content)
+    _check_names(tree)
+    parameters = _read_parameters(content, tree)
     paths = trace_paths(tree, float(parameters.get("rf_tol", DEFAULT_RF_TOL)))
     budget, tolerance = (check_share(name, content[name]) for name in ("budget", "tolerance"))
     making = Making(
@@ -251,6 +279,7 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
         choice=None if default is None else _read_choice(content, making, paths, deletions, counts[0]),
         stored=stored,
     )
+    _check_origin(rules)
     if not budget and content["before_budget"] is not None:
         raise FormatError("The rules JSON has no budget, but rules before it was spent; it was edited.")
     if default is None and (budget or not np.array_equal(beside, counts[0], equal_nan=True)):
@@ -270,14 +299,63 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
     return rules
 
 
-def _read_parameters(content: dict[str, Any]) -> dict[str, Any]:
+def _check_names(tree: Tree) -> None:
+    """Reject classes that go by each other's labels, and labels of a group that its columns do not go by."""
+    labels = [str(label) for label in tree.classes.tolist()]
+    if list(tree.class_names) != labels and sorted(tree.class_names) == sorted(labels):
+        raise FormatError(
+            f"The rules JSON shows the classes {', '.join(labels)} as {', '.join(tree.class_names)}; it was edited."
+        )
+    for group in tree.facts.groups:
+        own = label_columns(group.name, [tree.feature_name(feature) for feature in group.features])
+        if list(group.labels) != own:
+            raise FormatError(
+                f"The rules JSON labels the columns of the group {group.name!r} {list(group.labels)}, but their names "
+                f"say {own}; it was edited."
+            )
+
+
+def _check_origin(rules: Rules) -> None:
+    """Reject counts that are not those of the tree if none were taken from rows, and unknown ones if they were."""
+    paths, counts, of_tree = rules.paths, rules.before_choice.covered_counts, rules.tree.counts
+    if rules.is_ranked:
+        fits = not (np.isnan(rules.leaf_counts).any() or np.isnan(counts).any())
+    else:
+        own = np.full(counts.shape, np.nan) if of_tree is None else of_tree[paths.leaf_ids]
+        widened = np.bincount(paths.rule[rules.deleted], minlength=paths.n_rules) > 0
+        known = np.where(widened[:, None], np.nan, own)
+        fits = np.array_equal(own, rules.leaf_counts, equal_nan=True) and np.array_equal(known, counts, equal_nan=True)
+    if not fits:
+        raise FormatError("The counts of the rules JSON do not come from where it says (is_ranked); it was edited.")
+    if not rules.is_weighted and (np.abs(rules.leaf_counts - np.rint(rules.leaf_counts)) > 0).any():
+        raise FormatError("The rules JSON has fractions of rows, but no weights (is_weighted); it was edited.")
+
+
+def _read_parameters(content: dict[str, Any], tree: Tree) -> dict[str, Any]:
     """Read the parameters of a method; reject values that it does not take."""
     parameters, method = dict(content["parameters"]), find_method(content["method"])
+    known = {*method.parameters, "domain_knowledge", *(("certificate",) if "certificate" in method.guarantee else ())}
+    foreign = next((name for name in parameters if name not in known), None)
+    if foreign is not None:
+        raise FormatError(f"The rules JSON has the setting {foreign!r}, which {method.name!r} does not have.")
     check_flag("domain_knowledge", parameters.get("domain_knowledge", True))
     in_words = ("domain", "monotone")  # which the checker reads
     own = {name: parameters[name] for name in method.parameters if name in parameters and name not in in_words}
     replace(method, **own)  # which checks them
+    if "certificate" in known and not _is_certificate(tree, parameters):
+        raise FormatError("The rules JSON names a certified domain that no method certifies; it was edited.")
     return parameters
+
+
+def _is_certificate(tree: Tree, parameters: dict[str, Any]) -> bool:
+    """Whether a domain is worded as one of listed cases, or of monotone signs, is: a guarantee repeats the words."""
+    said = parameters["certificate"]
+    if "monotone" not in parameters:
+        listed = re.fullmatch("the [0-9]+ listed rows", said) is not None
+        return listed and parameters["domain"] in ("training rows", "listed cases")
+    facts = shorten(Possible(tree, tree.facts).words)
+    rows = ("all rows", f"all rows that satisfy the facts {facts}")
+    return said in [f"{one}, for which the tree was proved to be monotone in the stated signs" for one in rows]
 
 
 def _read_flag(content: dict[str, Any], name: str) -> bool:
@@ -338,6 +416,11 @@ def _read_choice(
         check_reasons(making.method, paths, before)
         check_spending(making.method, before, deletions, making.budget)
         before_counts = read_counts(columns["class_counts"], paths.n_rules, counts.shape[1])
+        is_same = np.bincount(paths.rule[deletions.deleted != before.deleted], minlength=paths.n_rules) == 0
+        if not np.array_equal(before_counts[is_same], counts[is_same], equal_nan=True):
+            raise FormatError(
+                "The rules JSON gives a rule that the budget did not shorten other counts than before; it was edited."
+            )
     return Choice(
         deletions=before,
         covered_counts=before_counts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,12 +16,16 @@ from secateur.rules.rules import Rules
 
 __all__ = ["read_fidelity"]
 
+MODEL = re.compile(r"(?:an?|the function) \w+")  # as `approximate` names it: a guarantee repeats it
+
 
 def read_fidelity(rules: Rules, stated: Mapping[str, Any]) -> Fidelity:
     """Read what :meth:`Fidelity.to_dict` gave."""
     counts, of_leaves = _read_whole(stated["counts"]), _read_whole(stated["leaf_counts"])
     leaf_ids = np.array(rules.paths.leaf_ids)
     guess, right = stated["guess"], (stated["n_right"], stated["n_model_right"])
+    if not MODEL.fullmatch(stated["model"]):
+        raise ValueError("expected the type of a model, or the name of a function")
     fidelity = Fidelity(
         model=str(stated["model"]),
         counts=counts,
@@ -34,10 +39,13 @@ def read_fidelity(rules: Rules, stated: Mapping[str, Any]) -> Fidelity:
         n_right=right[0],
         n_model_right=right[1],
         guess=None if guess is None else (str(guess[0]), int(guess[1])),
+        seed=None if stated["seed"] is None else int(stated["seed"]),
     )
     shapes = counts.shape == (len(rules) + 1, rules.tree.n_classes + 1) and of_leaves.shape == (len(leaf_ids), 2)
     if not shapes or not counts.sum() or (of_leaves[:, 1] > of_leaves[:, 0]).any():
         raise ValueError("the counts of held-out rows do not fit the rules")
+    if fidelity.seed is not None and fidelity.seed < 0:
+        raise ValueError("the seed of the held-out rows is negative")
     if any(one is not None and not 0 <= int(one) <= counts.sum() for one in right):
         raise ValueError("more held-out rows are right than there are")
     sums = [fidelity.n_rows, fidelity.overall.n_same]

@@ -11,6 +11,7 @@ from secateur.errors import FormatError
 from secateur.methods import METHODS
 from secateur.methods.contract import Deletions, Why
 from secateur.tree.paths import Paths
+from secateur.verify.fields import REASONS, Check
 
 __all__ = ["OF_A_BUDGET", "check_reasons", "check_spending"]
 
@@ -32,6 +33,7 @@ def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collect
         deletions.deleted != (deletions.why < Why.UNTOUCHED),
         "says that a deleted condition stays, or that a kept one went",
     )
+    _check_numbers(method, paths, deletions)
     other_branch = deletions.why == Why.SIBLING_LEAF
     node, links = deletions.node, paths.links
     _refuse(paths, other_branch & (node != paths.sibling[links]), "points at another node than the other branch")
@@ -53,10 +55,27 @@ def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collect
     )
 
 
+def _check_numbers(method: str, paths: Paths, deletions: Deletions) -> None:
+    """Reject numbers that reasons of a kind do not have, and reasons that lack theirs."""
+    for code in np.unique(deletions.why).tolist():
+        why = Why(code)
+        behind = REASONS[why.kind]
+        if why is Why.NO_FOREIGN_LEAF and method != "faithful":
+            behind = type(behind)()
+        for name in ("before", "after", "number", "node"):
+            values, check = getattr(deletions, name), getattr(behind, name)
+            is_known = values >= 0 if name == "node" else ~np.isnan(values)
+            if check is None:
+                _refuse(paths, (deletions.why == why) & is_known, f"has a {name!r}, which {why.kind!r} does not have")
+            elif check is not Check.PROVED:
+                _refuse(paths, (deletions.why == why) & ~is_known, f"has no {name!r}, which {why.kind!r} has")
+
+
 def check_spending(method: str, before: Deletions, after: Deletions, budget: float) -> None:
     """Reject earlier deletions with another reason than before, and later ones that went beyond the budget."""
-    stated, known, gone = vars(after), vars(before), before.deleted
-    if not all(np.array_equal(stated[name][gone], known[name][gone], equal_nan=True) for name in known):
+    stated, known = vars(after), vars(before)
+    same = before.deleted | ~np.isin(after.why, OF_A_BUDGET)
+    if not all(np.array_equal(stated[name][same], known[name][same], equal_nan=True) for name in known):
         raise FormatError(
             "The rules JSON gives a condition that was deleted before the budget was spent another reason afterwards; "
             "it was edited."

@@ -13,7 +13,7 @@ from secateur.frames import check_unique, frame_columns
 from secateur.tree.facts import Group
 from secateur.tree.tree import Label, Tree
 
-__all__ = ["find_feature", "find_groups", "is_listing", "read_groups"]
+__all__ = ["find_feature", "find_groups", "is_listing", "label_columns", "read_groups"]
 
 SEPARATORS = "=_:-. "
 MOST_NAMED = 3  # columns that make up the name of a group whose columns share no prefix
@@ -95,7 +95,7 @@ def read_groups(tree: Tree, groups: Any) -> tuple[Group, ...]:
                     "to one group."
                 )
             group_of[feature] = title
-        found.append(Group(title, tuple(features), tuple(_read_labels(title, own))))
+        found.append(Group(title, tuple(features), tuple(label_columns(title, own))))
     return tuple(found)
 
 
@@ -129,7 +129,7 @@ def _find_column(tree: Tree, names: Mapping[str, int], column: Any, who: str) ->
     return feature
 
 
-def _read_labels(name: str, columns: list[str]) -> list[Label]:
+def label_columns(name: str, columns: list[str]) -> list[Label]:
     """Label each column by what its name adds to the group's."""
     for prefix in (*(name + separator for separator in SEPARATORS), _find_prefix(columns)):
         labels = [column[len(prefix) :] for column in columns]

@@ -12,6 +12,7 @@ from secateur.facts.parsing import parse_facts
 from secateur.facts.possible_rows import check_possible
 from secateur.frames import frame_columns
 from secateur.tree.contract import check_tree
+from secateur.tree.fact_words import word_facts
 from secateur.tree.facts import NO_FACTS, Claim, Facts
 from secateur.tree.regions import Region
 from secateur.tree.tree import Tree
@@ -38,19 +39,20 @@ def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None,
     whole = {*stated.integers, *typed, *said.integers, *_find_columns(tree, integers, columns)} - in_group
     decimals = {f: n for f, n in (*stated.decimals, *said.decimals) if f not in whole and f not in in_group}
     flags = tuple(
-        Claim(feature, Region(-1.0, 1.0, missing=True), f"{tree.feature_name(feature)} is true or false")
+        Claim(feature, Region(-1.0, 1.0, missing=True), "")
         for feature, is_flag in typed.items()
         if is_flag  # of the whole numbers above -1 and up to 1 there are 0 and 1
     )
     known = Facts(
         integers=tuple(sorted(whole)),
         decimals=tuple(sorted(decimals.items())),
-        claims=tuple(dict.fromkeys(stated.claims + flags + said.claims)),
+        claims=stated.claims + flags + said.claims,
         groups=grouped,
-        implications=tuple(dict.fromkeys(stated.implications + said.implications)),
+        implications=stated.implications + said.implications,
         orders=tuple({order.feature: order for order in stated.orders + said.orders}.values()),  # the last one counts
         unused=tuple(dict.fromkeys(stated.unused + said.unused)),
     )
+    known = word_facts(tree, known)
     if known == stated and known.unused == stated.unused:
         return tree
     told = replace(tree, facts=known)

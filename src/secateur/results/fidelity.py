@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,6 +106,8 @@ class Fidelity:
         Held-out rows on which the rules, and the model, are right; None without labels.
     guess : tuple of (str, int), or None
         The commonest label of the held-out rows, and how many have it.
+    seed : int or None
+        Of the split into rows to learn from and held-out rows; None if other rows were held out.
     """
 
     model: str
@@ -119,7 +121,8 @@ class Fidelity:
     wanted: float | None = None
     n_right: int | None = None
     n_model_right: int | None = None
-    guess: tuple[str, int] | None = field(default=None)
+    guess: tuple[str, int] | None = None
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         for array in (self.counts, self.class_ids, self.leaf_counts, self.leaf_ids):
@@ -199,6 +202,7 @@ class Fidelity:
         """Give the numbers by name, ready for JSON."""
         return {
             "model": self.model,
+            "seed": self.seed,
             "n_building": self.n_building,
             "n_neighbours": self.n_neighbours,
             "n_held_out": self.n_rows,

@@ -295,7 +295,7 @@ class ForestRules(Sequence[Rules]):
         return Verification(
             ok=all(proofs),
             failures=tuple(f"Tree {number}: {text}" for number, one in enumerate(proofs) for text in one.failures),
-            checks=(f"{sum(map(bool, proofs))} of {len(proofs)} trees verified",),
+            checks=(f"{sum(map(bool, proofs))} of {len(proofs)} trees proved",),
             unchecked=tuple(dict.fromkeys(text for one in proofs for text in one.unchecked)),
         )
 

@@ -71,8 +71,12 @@ class Choice:
 
 @dataclass(frozen=True)
 class StoredContent:
-    """What a file says of itself: its digest, the digest of its content, and the version of secateur that wrote it."""
+    """What a file says of itself: its digest, that of its content, the version that wrote it, and what it tells.
+
+    ``told_digest`` is of the content, without the sentences if another version wrote it.
+    """
 
     digest: str | None
     content_digest: str
     version: str
+    told_digest: str | None = None

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.adapters import from_model
 from secateur.counting.coverage import cover_rows, find_winners
+from secateur.errors import ParameterError
+from secateur.frames import frame_columns
 from secateur.methods import METHODS
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair, open_rows
@@ -25,6 +28,7 @@ from secateur.rules.leaf_rules import LeafRules, find_shares, spread_shares
 from secateur.rules.making import Choice, StoredContent
 from secateur.rules.rule import Rule, Section, find_covering_rules, list_unwritten
 from secateur.rules.writable import Writable
+from secateur.tree.difference import compare_trees
 from secateur.tree.shares import none_if_nan
 from secateur.words.assumptions import find_facts_of_choice
 from secateur.words.conditions import read_share
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import LabelledRows, Rows
     from secateur.rules.rule import UnwrittenRule
+    from secateur.tree.difference import Comparison
     from secateur.verify import Verification
     from secateur.words.plain_words import PlainVoice
 
@@ -531,33 +536,58 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
 
         return compare_rules(self, other)
 
-    def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None) -> Verification:
+    def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, model: Any = None) -> Verification:
         """Prove the guarantee again, with code that shares nothing with the code that deleted and chose.
 
         Parameters
         ----------
         X, y : array-like, or a table and the column of its labels, default=None
             The training rows (for ``mismatch-certified``: the listed domain). By default those passed to ``simplify``,
-            unless these rules were read from a file. A table is read again, a batch at a time.
+            unless these rules were read from a file. A table is read again, a batch at a time. With the model that
+            rules approximate, the rows passed to ``approximate``; labels are not needed then.
         sample_weight : array-like of shape (n_rows,), or str, default=None
+        model : fitted tree or pipeline, default=None
+            The model that the rules should belong to; for rules that approximate a model, that model, which is asked
+            again about the held-out rows.
         """
         from secateur.export.json import rules_to_record
         from secateur.verify import verify_rules
 
-        check_pair(X, y, sample_weight)
-        counted, domain = self._find_proof_rows(None if X is None else GivenRows(X, y, sample_weight))
+        passed = None if X is None else GivenRows(X, y, sample_weight)
+        comparison = None
+        if model is not None:
+            comparison, passed = self._compare_model(model, passed)
+        if passed is not None or X is None:
+            check_pair(*(passed or (X, y, sample_weight)))
+        counted, domain = self._find_proof_rows(passed)
         record = rules_to_record(self)
         if counted is None:
-            return verify_rules(self.tree, record, domain=domain)
+            return verify_rules(self.tree, record, domain=domain, comparison=comparison)
         with self._open(*counted) as rows:
+            record["named_rows"] = not rows.in_memory or frame_columns(counted.X) is not None
 
             def read_rows() -> Iterable[Any]:
                 return rows.map(self.tree, as_matrix)
 
-            if rows.is_once and self.is_list:  # they are read twice
+            if rows.is_once and (self.is_list or METHODS[self.method].needs_rows):  # they are read twice
                 parts = list(read_rows())
-                return verify_rules(self.tree, record, lambda: parts, domain=domain)
-            return verify_rules(self.tree, record, read_rows, domain=domain)
+                return verify_rules(self.tree, record, lambda: parts, domain=domain, comparison=comparison)
+            return verify_rules(self.tree, record, read_rows, domain=domain, comparison=comparison)
+
+    def _compare_model(self, model: Any, passed: GivenRows | None) -> tuple[Comparison, GivenRows | None]:
+        """Compare the tree with a model's, or ask a model that the rules approximate; also give the rows to recount."""
+        if self.fidelity is None:
+            held = passed or self.training
+            shown = held.X if held is not None and hasattr(held.X, "__array__") else None  # a table stays where it is
+            return compare_trees(self.tree, from_model(model, shown)), passed
+        from secateur.approximation import recount_fidelity
+
+        if passed is None:
+            raise ParameterError(
+                "The model is asked again about the rows that the rules were made from: pass them, too, "
+                "verify(X, model=model)."
+            )
+        return recount_fidelity(self, model, passed.X, passed.y)
 
     def _find_proof_rows(self, passed: GivenRows | None) -> tuple[GivenRows | None, Any]:
         """Find the rows to recount, and the listed cases, if the method has some, in the tree's terms."""

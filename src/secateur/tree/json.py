@@ -20,6 +20,7 @@ from secateur.errors import FormatError, InvalidTreeError
 from secateur.limits import JSON_MARKS, check_parsed_size
 from secateur.tree.column_parsers import ColumnParser
 from secateur.tree.contract import check_tree
+from secateur.tree.fact_words import find_false_words
 from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication, Order
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.regions import Region
@@ -46,6 +47,7 @@ ARRAYS: dict[str, tuple[Any, str, str]] = {
     "counts": (np.float64, "iuf", "numbers"),
 }
 OPTIONAL = ("monotone", "counts")
+RARE = ("columns", "facts", "column_parsers")  # which are written only if a tree has them
 
 
 def tree_to_json(tree: Tree) -> str:
@@ -107,6 +109,9 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
 def tree_from_dict(content: object) -> Tree:
     """Read a tree from parsed JSON and check every invariant."""
     fields = check_header(content, FORMAT, VERSION)
+    unknown = next((name for name in fields if name not in (*FIELDS, *RARE, "format", "version")), None)
+    if unknown is not None:
+        raise FormatError(f"The tree JSON has a field {unknown!r} that no version of it has; it was edited.")
     try:
         arrays: dict[str, Any] = {
             name: None if name in OPTIONAL and fields[name] is None else _read_array(fields[name], *how)
@@ -133,6 +138,8 @@ def tree_from_dict(content: object) -> Tree:
         check_tree(tree)
     except InvalidTreeError as error:
         raise FormatError(f"The tree JSON breaks an invariant. {error}") from error
+    if (false := find_false_words(tree)) is not None:
+        raise FormatError(f"In the tree JSON {false}; it was edited.")
     return tree
 
 

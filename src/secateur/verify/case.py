@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.tree.fact_words import word_facts
 from secateur.verify.boxes import Boxes
 from secateur.verify.paths import walk_paths
 from secateur.verify.possible import Possible
@@ -18,18 +20,33 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.tree.tree import Tree
+    from secateur.verify.paths import Paths
     from secateur.verify.placed_rows import PlacedRows
 
     Chunk = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]
     Domain = tuple[NDArray[Any], NDArray[np.int64]]
     RowReader = Callable[[], Iterable[Chunk]]
 
-__all__ = ["COUNT_TOLERANCE", "Case", "find_beyond", "find_shares"]
+__all__ = ["COUNT_TOLERANCE", "Case", "Counted", "find_beyond", "find_shares"]
 
 # Sums of weights may be taken in another order here than where they were counted.
 COUNT_TOLERANCE = 1e-9
 # Boxes are made for so many rules at a time that they have about this many sides, and as many links make them.
 BOX_SIDES = 1 << 22
+
+
+@dataclass
+class Counted:
+    """What was counted of the training rows; counts are weights, shape (n_rules, n_classes)."""
+
+    rules: NDArray[np.float64]  # of rows that satisfy each rule's kept conditions
+    leaves: NDArray[np.float64]  # of rows that reach each leaf
+    n_rows: int = 0
+    total: float = 0.0
+    in_conflict: float = 0.0  # weight of the rows that rules of different classes cover
+    unanswered: int | None = None  # the first row that no rule of the tree's class covers
+    against_facts: list[str] = field(default_factory=list)  # facts that a row contradicts, a sentence each
+    has_weights: bool = False  # whether some row has another weight than 1
 
 
 class Case:
@@ -45,11 +62,13 @@ class Case:
         self.deleted: NDArray[np.bool_] = record["deleted"]
         self.method: str = record["method"]
         self.parameters: Mapping[str, Any] = record["parameters"]
-        self.facts = tree.facts if self.parameters.get("domain_knowledge", True) else type(tree.facts)()
+        facts = tree.facts if self.parameters.get("domain_knowledge", True) else type(tree.facts)()
+        self.facts = word_facts(tree, facts)  # whatever words they came with
         self.possible = Possible(tree, self.facts)
         self.failures: list[str] = []
         self.checks: list[str] = []
         self.unchecked: list[str] = []
+        self.counted: Counted | None = None  # the training rows, once they are counted
 
     def report(self, what: str, broken: list[str]) -> None:
         """Note a check that holds, or the first sentences of what is broken."""
@@ -58,6 +77,11 @@ class Case:
         self.failures += broken[:SHOWN_FAILURES]
         if len(broken) > SHOWN_FAILURES:
             self.failures.append(f"… and {len(broken) - SHOWN_FAILURES} more of the kind.")
+
+    def skip(self, what: str) -> None:
+        """Note what people see and was not checked; each once."""
+        if what not in self.unchecked:
+            self.unchecked.append(what)
 
     def expect(self, holds: bool, what: str, failure: str) -> None:
         """Note one check."""
@@ -83,12 +107,14 @@ class Case:
             for place, inside in listed.satisfying(boxes, top[boxes.rules]):
                 yield int(boxes.rules[place]), inside
 
-    def make_boxes(self, kept: NDArray[np.bool_], rules: NDArray[np.int64]) -> Iterator[Boxes]:
+    def make_boxes(
+        self, kept: NDArray[np.bool_], rules: NDArray[np.int64], paths: Paths | None = None
+    ) -> Iterator[Boxes]:
         """Make the boxes of the rules' kept edges, for a bounded number of rules at a time."""
         width = 1 + sum(1 + len(levels or ()) for levels in self.tree.categories)
         size = max(1, BOX_SIDES // max(width, int(np.diff(self.paths.offsets).max(initial=0))))
         for first in range(0, len(rules), size):
-            yield Boxes(self.tree, self.paths, kept, rules[first : first + size])
+            yield Boxes(self.tree, paths or self.paths, kept, rules[first : first + size])
 
 
 def find_shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -4,22 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from secateur.verify.case import Case
+import numpy as np
+
+from secateur.verify.case import COUNT_TOLERANCE, Case
+from secateur.verify.fields import FIELDS, Check
 from secateur.verify.lists import check_list
 from secateur.verify.promises import EACH_LEAF, check_promises, check_structure
+from secateur.verify.reasons import check_reasons
 from secateur.verify.verification import Verification
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from secateur.tree.difference import Comparison
     from secateur.tree.tree import Tree
     from secateur.verify.case import Domain, RowReader
 
 __all__ = ["verify_rules"]
 
+UNCHECKED = (
+    "not recounted, because no training rows were passed",
+    "not compared, because no model was passed",
+    "taken as stated",
+)
+
 
 def verify_rules(
-    tree: Tree, record: Mapping[str, Any], read_rows: RowReader | None = None, *, domain: Domain | None = None
+    tree: Tree,
+    record: Mapping[str, Any],
+    read_rows: RowReader | None = None,
+    *,
+    domain: Domain | None = None,
+    comparison: Comparison | None = None,
 ) -> Verification:
     """Check the record of rules against their tree, and against rows if there are any.
 
@@ -27,20 +43,25 @@ def verify_rules(
     ----------
     tree : Tree
     record : mapping
-        The rules without their words: ``method``, ``parameters``, ``digest_ok`` and, of a file by another version,
-        ``worded_by``; for each leaf, in arrays, ``leaf_ids``, ``predictions``, ``class_counts`` and ``leaf_counts``
-        (NaN where not known); for each edge of each leaf's path, leaf after leaf and root to leaf, ``links``,
-        ``deleted``, ``kinds`` and ``numbers``, where ``links[offsets[i]:offsets[i + 1]]`` are those of leaf ``i``. All
-        this before lines were chosen. ``list`` is None, or of a list ``leaves`` (places of the written rules),
-        ``default`` (class of "otherwise"), ``budget``, ``tolerance``, ``deleted`` and ``kinds`` after the budget was
-        spent, ``class_counts`` and ``decided_counts`` of the written rules (the latter ends with "otherwise"),
-        ``stands_for`` (places of leaves, for each written rule), ``drop_costs`` (what dropping each leaf's rule cost:
-        two shares of mixed rows and one of training rows) and ``approximates`` (the model that the tree stands in for).
+        The rules without their words: ``method``, ``parameters``, ``is_ranked``, ``is_weighted``; of a file
+        (``is_stored``) ``digest_ok``, ``words_ok`` and, if another version wrote it, ``worded_by``; ``named_rows``,
+        whether the rows have names of columns; for each leaf, in arrays, ``leaf_ids``, ``predictions``,
+        ``class_counts`` and ``leaf_counts`` (NaN where not known); for each edge of each leaf's path, leaf after leaf
+        and root to leaf, ``links``, ``deleted``, ``kinds``, ``before``, ``after``, ``numbers`` and ``nodes``, where
+        ``links[offsets[i]:offsets[i + 1]]`` are those of leaf ``i``. All this before lines were chosen. ``list`` is
+        None, or of a list ``leaves`` (places of the written rules), ``default`` (class of "otherwise"), ``budget``,
+        ``tolerance``, the columns of edges from ``deleted`` on after the budget was spent, ``class_counts`` and
+        ``decided_counts`` of the written rules (the latter ends with "otherwise"), ``stands_for`` (places of leaves,
+        for each written rule), ``drop_costs`` (what dropping each leaf's rule cost: two shares of mixed rows and one of
+        training rows) and ``approximates`` (the model that the tree stands in for).
     read_rows : callable, default=None
         Gives the training rows in parts, each a matrix in the tree's dtype and codes, class indices, and weights or
         None; called once, or twice for a list.
     domain : tuple of (matrix, class_ids), default=None
         The listed cases of ``mismatch-certified``.
+    comparison : Comparison, default=None
+        How the tree, or for rules that approximate a model how often both agree, compares with the model; None
+        without a model.
 
     Returns
     -------
@@ -50,9 +71,83 @@ def verify_rules(
     if check_structure(case):
         version = record.get("worded_by")
         if version is not None:
-            case.unchecked.append(f"the sentences of the file were written by secateur {version}: not compared")
+            case.skip(f"the sentences of the file were written by secateur {version}: not compared")
+        if not record.get("words_ok", True):
+            case.failures.append("The file was changed after it was written: its words are not what its numbers say.")
+        if comparison is not None:
+            case.report(comparison.title, list(comparison.differing))
         check_promises(case)
         if record["list"] is not None:
             case.checks[:] = [f"chosen from {check}" if check == EACH_LEAF else check for check in case.checks]
-            check_list(case)
+            check_list(case, comparison)
+        check_reasons(case)
+        _name_unchecked(case, comparison)
     return Verification(not case.failures, tuple(case.failures), tuple(case.checks), tuple(case.unchecked))
+
+
+def _name_unchecked(case: Case, comparison: Comparison | None) -> None:
+    """Name what people see of the fields that nobody checked, given what was passed."""
+    is_stored = case.record.get("is_stored", False)
+    settled = _find_settled(case)
+    named: dict[str, dict[str, None]] = {words: {} for words in UNCHECKED}
+    for path, field in FIELDS.items():
+        if not field.seen or path in settled or not _is_there(case, path):
+            continue
+        is_unsaid = comparison is not None and path in comparison.unsaid
+        if field.check is Check.RECOUNTED and case.read_rows is None:
+            named[UNCHECKED[0]][field.seen] = None
+        elif field.check is Check.COMPARED and comparison is None and is_stored:
+            named[UNCHECKED[1]][field.seen] = None
+        elif (field.check is Check.COMPARED and is_unsaid) or (field.check is Check.STATED and is_stored):
+            named[UNCHECKED[2]][field.seen] = None
+    for words, seen in named.items():
+        if seen:
+            case.skip(f"{words}: {', '.join(seen)}")
+
+
+def _find_settled(case: Case) -> set[str]:
+    """Find the fields of the tree that rows speak for, too."""
+    settled: set[str] = set()
+    tree, counted = case.tree, case.counted
+    if counted is None:
+        return settled
+    if case.record.get("named_rows", False):  # by which the columns were found
+        settled.add("tree.feature_names")
+    if (counted.leaves.sum(axis=0) > 0).all():  # a label that no row has could be called anything
+        settled.add("tree.classes")
+    if tree.counts is not None:
+        again = np.zeros((tree.n_nodes, tree.n_classes))
+        np.add.at(again, case.paths.links, counted.leaves[case.paths.rule])
+        again[0] = counted.leaves.sum(axis=0)
+        if np.allclose(again, tree.counts, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE):
+            settled.add("tree.counts")
+    return settled
+
+
+def _is_there(case: Case, path: str) -> bool:
+    """Whether the rules say anything by a field."""
+    tree, record = case.tree, case.record
+    part, _, name = path.partition(".")
+    if part == "parameters":
+        return name in case.parameters
+    if part == "approximation":
+        return record["list"] is not None and record["list"]["approximates"] is not None
+    if part == "unwritten[]":
+        return record["list"] is not None and not np.isnan(record["list"]["drop_costs"]).all()
+    if part != "tree":
+        return bool(record.get("is_ranked", True))  # else counts are those of the tree
+    if name == "categories":
+        return any(levels is not None for levels in tree.categories)
+    if name == "class_names":
+        return tree.class_names != tuple(map(str, tree.classes.tolist()))
+    if name == "facts.groups[].name":
+        members = (
+            (tree.feature_name(feature), group.name) for group in case.facts.groups for feature in group.features
+        )
+        return not all(column.startswith(own) for column, own in members)
+    value: Any = tree
+    for step in name.split("."):
+        value = getattr(value, step.removesuffix("[]"), None)
+        if step.endswith("[]") or value is None:
+            break
+    return value is not None and (not hasattr(value, "__len__") or len(value) > 0)

@@ -23,11 +23,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.tree.difference import Comparison
     from secateur.verify.case import Case
 
 __all__ = ["check_list"]
 
 PAID_KIND = "decided-otherwise"
+RECOUNTED = {
+    "class_counts": "class counts of the rules that the budget shortened",
+    "decided_counts": "the rows that each line decides",
+}
 
 
 @dataclass(frozen=True)
@@ -58,12 +63,12 @@ class _Lines:
         return self.budget + COUNT_TOLERANCE
 
 
-def check_list(case: Case) -> None:
+def check_list(case: Case, comparison: Comparison | None = None) -> None:
     """Check everything that the lines of a list promise beyond the rules that they were chosen from."""
     lines = _Lines.of(case)
-    if lines.stated.get("approximates"):
-        case.unchecked.append(
-            f"how often the rules agree with {lines.stated['approximates']} was measured when they were made, and "
+    if lines.stated.get("approximates") and comparison is None:
+        case.skip(
+            "how often the rules agree with the model that they approximate was measured when they were made, and "
             "cannot be counted again without the model: what is proved is about the surrogate tree"
         )
     if _check_choice(case, lines):
@@ -91,7 +96,8 @@ def _check_choice(case: Case, lines: _Lines) -> bool:
         broken.append("The conditions that are said to be deleted under the budget are not those that were.")
     unwritten = changed[~np.isin(changed, lines.written)]
     broken += [f"The rule of leaf {case.leaves[rule]} was shortened but is not written." for rule in unwritten]
-    case.report("the written rules are rules of their leaves, none of the class of otherwise", broken)
+    if len(lines.written) or broken:
+        case.report("the written rules are rules of their leaves, none of the class of otherwise", broken)
     return not broken
 
 
@@ -120,7 +126,8 @@ def _check_leaves(case: Case, lines: _Lines) -> None:
             f"Leaf {leaf} lies in the rule of leaf {name}, which is not said to stand for it."
             for leaf in case.leaves[inside & ~stands].tolist()
         ]
-    case.report("each rule stands for the leaves that lie in it, condition by condition, and for no other", broken)
+    if len(lines.written):
+        case.report("each rule stands for the leaves that lie in it, condition by condition, and for no other", broken)
     left = (case.classes != lines.default) & ~covered & is_reached
     if not lines.budget:
         case.report(
@@ -129,7 +136,7 @@ def _check_leaves(case: Case, lines: _Lines) -> None:
         )
         return
     left[lines.written] = False
-    before, after, _ = costs = np.asarray(lines.stated["drop_costs"], dtype=np.float64)
+    before, after, _ = np.asarray(lines.stated["drop_costs"], dtype=np.float64)
     within = (np.minimum(before, after) >= 0) & (after <= lines.limit)
     # Only exact rules begin with nothing spent; dropping others may win rows back.
     within |= (after <= before) & (not lines.is_exact)
@@ -140,11 +147,6 @@ def _check_leaves(case: Case, lines: _Lines) -> None:
             for leaf in case.leaves[left & ~within].tolist()
         ],
     )
-    if not np.isnan(costs).all():
-        case.unchecked.append(
-            "what single deletions, kept conditions and dropped rules cost, or would cost, was not recounted: only "
-            "what all of them cost together, on the training rows"
-        )
 
 
 def _lie_in(case: Case, lines: _Lines, boxes: Boxes, rule: int, places: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -178,8 +180,6 @@ def _check_rows(case: Case, lines: _Lines) -> None:
     if case.read_rows is None:
         if lines.budget:
             case.failures.append(f"The rows that differ from the tree were {NOT_RECOUNTED}")
-        else:
-            case.unchecked.append("the rows that each line decides were not recounted: no training rows were passed")
         return
     n_rules, n_classes = len(lines.written), case.tree.n_classes
     covered, decided = np.zeros((n_rules, n_classes)), np.zeros((n_rules + 1, n_classes))
@@ -203,8 +203,10 @@ def _check_rows(case: Case, lines: _Lines) -> None:
         by_leaf += np.bincount(leaf * n_classes + class_ids, heavy, by_leaf.size).reshape(by_leaf.shape)
         differing += float(heavy[said[winner] != case.classes[leaf]].sum())
         total += float(heavy.sum())
-    _compare(case, lines, "class_counts", covered)
-    _compare(case, lines, "decided_counts", decided)
+    # Other rules cover what they covered before the budget was spent, which was recounted.
+    spent = case.rules_with(~lines.kept & ~case.deleted)[lines.written]
+    _compare(case, lines, "class_counts", covered, spent)
+    _compare(case, lines, "decided_counts", decided, np.ones(len(decided), dtype=bool))
     share = differing / total if total else 0.0
     found = f"{share:.4g} of the rows differ from the tree"
     if lines.budget or lines.is_exact:
@@ -212,26 +214,26 @@ def _check_rows(case: Case, lines: _Lines) -> None:
         broken = [] if within else [f"{found}, beyond the budget of {lines.budget:g}."]
         case.report(f"{found} (recounted), within the budget of {lines.budget:g}", broken)
     else:
-        case.unchecked.append(f"{found}; their method promises nothing about that")
+        case.checks.append(f"{found} (recounted); their method promises nothing about that")
     if lines.budget:
         _check_reliability(case, lines, covered, by_leaf[lines.written])
 
 
-def _compare(case: Case, lines: _Lines, name: str, again: NDArray[np.float64]) -> None:
+def _compare(case: Case, lines: _Lines, name: str, again: NDArray[np.float64], compared: NDArray[np.bool_]) -> None:
+    if not compared.any():
+        return
     stated = np.asarray(lines.stated[name], dtype=np.float64)
-    known: NDArray[np.bool_] = ~np.asarray(np.isnan(stated).any(axis=1))
-    differs = known & ~np.isclose(stated, again, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE).all(axis=1)
+    known: NDArray[np.bool_] = ~np.asarray(np.isnan(stated).any(axis=1)) | ~compared
+    differs = compared & known & ~np.isclose(stated, again, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE).all(axis=1)
     if not known.all():
-        told = f"{(~known).sum()} of {len(known)} {name.replace('_', ' ')} are not stated"
         if lines.budget:  # which was spent on rows, so that they were known
-            case.failures.append(f"{told[0].upper()}{told[1:]}, although a budget was spent.")
-        else:
-            case.unchecked.append(f"{told}, so they were not compared")
-        if not known.any():
+            told = f"{(~known).sum()} of {len(known)} {name.replace('_', ' ')} are not stated"
+            case.failures.append(f"{told}, although a budget was spent.")
+        if not (known & compared).any():
             return
     titles = [f"The rule of leaf {leaf}" for leaf in case.leaves[lines.written].tolist()] + ["Otherwise"]
     case.report(
-        f"{name.replace('_', ' ')} recounted from the rows",
+        f"{RECOUNTED[name]} recounted from the rows{'' if known.all() else ', where they are stated'}",
         [
             describe_difference(titles[place], name, case.tree.class_names, again[place], stated[place])
             for place in np.flatnonzero(differs).tolist()
@@ -245,6 +247,8 @@ def _check_reliability(
     """Check the guard: rules that lost a condition to the budget stay reliable, and their class the commonest."""
     paid = ~lines.kept & ~case.deleted
     judged = case.rules_with(paid)[lines.written]
+    if not judged.any():
+        return
     own, tolerance = case.classes[lines.written], lines.stated["tolerance"]
     place = np.arange(len(own))
     fallen = find_shares(leaf_counts, own) - find_shares(counts, own)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from secateur.errors import shorten
 from secateur.verify.boxes import find_foreign_leaves
-from secateur.verify.case import COUNT_TOLERANCE, Case, find_beyond, find_shares
+from secateur.verify.case import COUNT_TOLERANCE, Case, Counted, find_beyond, find_shares
 from secateur.verify.count_words import compare_totals, describe_difference
 from secateur.verify.monotone import Monotone, check_signs
 from secateur.verify.placed_rows import PlacedRows
@@ -75,23 +75,10 @@ def check_promises(case: Case) -> None:
         _check_protection(case)
     if method in CERTIFIED:
         _check_certificate(case)
-    counted = _count_rows(case)
+    counted = case.counted = _count_rows(case)
     _check_counts(case, counted)
     if method in BUDGETED:
         _check_conflict(case, counted)
-
-
-@dataclass
-class _Counted:
-    """What was counted of the training rows; counts are weights, shape (n_rules, n_classes)."""
-
-    rules: NDArray[np.float64]  # of rows that satisfy each rule's kept conditions
-    leaves: NDArray[np.float64]  # of rows that reach each leaf
-    n_rows: int = 0
-    total: float = 0.0
-    in_conflict: float = 0.0  # weight of the rows that rules of different classes cover
-    unanswered: int | None = None  # the first row that no rule of the tree's class covers
-    against_facts: list[str] = field(default_factory=list)  # facts that a row contradicts, a sentence each
 
 
 def _check_boxes(case: Case) -> None:
@@ -116,11 +103,11 @@ def _check_boxes(case: Case) -> None:
     )
 
 
-def _count_rows(case: Case) -> _Counted | None:
+def _count_rows(case: Case) -> Counted | None:
     """Place the rows, a chunk at a time, and count what every promise about them needs."""
     if case.read_rows is None:
         return None
-    counted = _Counted(*np.zeros((2, len(case.leaves), case.tree.n_classes)))
+    counted = Counted(*np.zeros((2, len(case.leaves), case.tree.n_classes)))
     for matrix, class_ids, weights in case.read_rows():
         rows = PlacedRows(case.tree, matrix)
         heavy = np.ones(rows.n_rows) if weights is None else weights
@@ -143,20 +130,23 @@ def _count_rows(case: Case) -> _Counted | None:
             counted.unanswered = counted.n_rows + int(answered.argmin())
         counted.in_conflict += float(heavy[by_class.sum(axis=0) > 1].sum())
         counted.total += float(heavy.sum())
+        counted.has_weights |= weights is not None and bool((weights != 1).any())
         counted.n_rows += rows.n_rows
     return counted
 
 
-def _check_counts(case: Case, counted: _Counted | None) -> None:
+def _check_counts(case: Case, counted: Counted | None) -> None:
     """Check that stored counts are the rows' counts, and that reliabilities lie within the promised tolerance."""
     if counted is None:
         if case.method in WITHIN_TOLERANCE:
             case.failures.append(f"The reliabilities were {NOT_RECOUNTED}")
-        else:
-            case.unchecked.append("supports and class counts were not recounted: no training rows were passed")
         return
     if case.possible.words:
         case.report("the rows satisfy the facts that were given", counted.against_facts)
+    if counted.has_weights and not case.record.get("is_weighted", True):
+        case.failures.append("The counts are said to be numbers of rows, but these rows have weights.")
+    elif case.record.get("is_weighted", False) and not counted.has_weights and _are_whole(case):
+        case.failures.append("The counts are said to be sums of weights, but these rows have none.")
     now, source = counted.rules, counted.leaves
     recounted = {"class_counts": now, "leaf_counts": source}
     differs = {
@@ -200,11 +190,16 @@ def _check_counts(case: Case, counted: _Counted | None) -> None:
         )
 
 
+def _are_whole(case: Case) -> bool:
+    counts = case.record["leaf_counts"]
+    return bool((counts == np.rint(counts)).all())
+
+
 def _check_protection(case: Case) -> None:
     """Check that no condition is gone that points away from its class where all leaves have the class."""
     tree, paths, counts = case.tree, case.paths, case.tree.counts
-    if counts is None:
-        return  # nothing points anywhere
+    if counts is None or not case.deleted.any():
+        return  # nothing points anywhere, or nothing is gone
     own = case.classes[paths.rule]
     lowest, highest = np.full((2, tree.n_nodes), case.classes[0])  # class of the leaves below each node
     lowest[0], highest[0] = case.classes.min(), case.classes.max()
@@ -226,7 +221,7 @@ def _check_protection(case: Case) -> None:
     )
 
 
-def _check_conflict(case: Case, counted: _Counted | None) -> None:
+def _check_conflict(case: Case, counted: Counted | None) -> None:
     """Check that every row is covered by a rule of the tree's class and that conflicts are within their limit."""
     if counted is None:
         case.failures.append(f"The conflicts were {NOT_RECOUNTED}")
@@ -245,17 +240,20 @@ def _check_conflict(case: Case, counted: _Counted | None) -> None:
         f"{found} (recounted), within the limit of {most:g}",
         f"Rules of different classes cover {share:.4g} of the rows, beyond the limit of {most:g}.",
     )
-    case.expect(
-        abs(share - stated) <= COUNT_TOLERANCE,
-        "what the deletions are said to have cost adds up to that",
-        f"The deletions are said to have cost {stated:.4g} of the rows, but {share:.4g} are in conflict.",
-    )
+    if len(spent) or share:
+        case.expect(
+            abs(share - stated) <= COUNT_TOLERANCE,
+            "what the deletions are said to have cost adds up to that",
+            f"The deletions are said to have cost {stated:.4g} of the rows, but {share:.4g} are in conflict.",
+        )
     _check_guard(case, counted, case.parameters["tolerance"])
 
 
-def _check_guard(case: Case, counted: _Counted, tolerance: float) -> None:
+def _check_guard(case: Case, counted: Counted, tolerance: float) -> None:
     """Check that rules shortened at the price of conflict are reliable, and say what most of their rows say."""
     judged = case.rules_with(case.deleted & ~_find_exact(case))
+    if not judged.any():
+        return
     fallen = find_shares(counted.leaves, case.classes) - find_shares(counted.rules, case.classes)
     fell, _ = find_beyond(counted.rules, counted.leaves, case.classes, tolerance)
     hits = counted.rules[case.all_rules, case.classes]
@@ -323,7 +321,7 @@ def _check_certificate(case: Case) -> None:
         foreign = rows[labels[rows] != case.classes[rule]]
         refuting[rule] = foreign.min(initial=len(labels))
     case.report(
-        "every shortened rule implies its class on the listed domain",
+        "every shortened rule implies its class on the listed domain" if len(widened) else "no rule was shortened",
         [
             f"The rule of leaf {case.leaves[rule]} covers listed row {refuting[rule]}, which has another class."
             for rule in np.flatnonzero(refuting < len(labels))
@@ -368,8 +366,9 @@ def _check_monotone(case: Case, signs: Any) -> None:
         refuted[rule] = (
             f"The rule of leaf {case.leaves[rule]} lost a condition that the stated directions do not cover."
         )
+    shortened = "for every row of a shortened rule there is one of its leaf that favours its class no more"
     case.report(
-        "for every row of a shortened rule there is one of its leaf that favours its class no more",
+        shortened if case.deleted.any() else "no rule was shortened",
         [refuted[rule] for rule in sorted(refuted)],
     )
     about = f" that satisfy the facts {shorten(case.possible.words)}" if among else ""
@@ -382,7 +381,7 @@ def _check_sentence(case: Case, proved: str) -> None:
     case.expect(
         said == proved,
         "the guarantee names the certified domain as it was found here",
-        f"The guarantee is said to hold on another domain ({said}) than the one found here ({proved}).",
+        f"The guarantee is said to hold on another domain than the one found here ({proved}).",
     )
 
 

@@ -20,13 +20,14 @@ class Verification:
     Attributes
     ----------
     ok : bool
-        Whether everything that was promised was proved again.
+        Whether nothing is wrong and every promise was proved again. It says nothing of ``unchecked``.
     failures : tuple of str
         What is wrong or could not be proved, a sentence each.
     checks : tuple of str
         What was checked and holds.
     unchecked : tuple of str
-        What was not checked, though no promise depends on it.
+        What people see in the rules and nobody checked, though no promise depends on it. Training rows and the model,
+        if they are passed, let more be checked.
     """
 
     ok: bool
@@ -35,9 +36,19 @@ class Verification:
     unchecked: tuple[str, ...] = ()
 
     @property
+    def is_complete(self) -> bool:
+        """Whether nothing is wrong, and everything that people see was checked: "Verified."."""
+        return self.ok and not self.unchecked
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether something is wrong; else it was only not looked at."""
+        return not all(map(_lacks_rows, self.failures))
+
+    @property
     def lacks_rows(self) -> bool:
         """Whether nothing was found wrong, but a promise can only be proved with the training rows."""
-        return bool(self.failures) and all(_lacks_rows(failure) for failure in self.failures)
+        return bool(self.failures) and not self.is_refuted
 
     def __bool__(self) -> bool:
         return self.ok
@@ -55,8 +66,8 @@ class Verification:
         shown = self.failures[:MOST_FAILURES]
         lines += [f"{'?' if _lacks_rows(failure) else '✗'} {failure}" for failure in shown]
         lines += [f"… and {len(self.failures) - len(shown)} more"] if len(self.failures) > len(shown) else []
-        verdict = "Nothing is wrong, but not everything was checked." if self.lacks_rows else "NOT verified."
-        return "\n".join([*lines, "Verified." if self.ok else verdict])
+        verdict = "NOT verified." if self.is_refuted else "Nothing is wrong, but not everything was checked."
+        return "\n".join([*lines, "Verified." if self.is_complete else verdict])
 
 
 def _lacks_rows(failure: str) -> bool:
