@@ -46,7 +46,8 @@ def delete_budgeted(
 
     def may_widen(leaf: int, links: list[int]) -> bool:
         before, after, own = count_own(plain.path(leaf)), count_own(links), plain.label[leaf]
-        if before[own] / before.sum() - after[own] / after.sum() > tolerance or after[own] < after.max():
+        shares = [Fraction(int(some[own]), int(some.sum())) for some in (before, after)]
+        if shares[0] - shares[1] > Fraction(str(tolerance)) or after[own] < after.max():
             return False
         box = box_of(plain, links)
         others = [other for other in plain.leaves if plain.label[other] != own]

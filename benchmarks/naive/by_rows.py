@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,8 +57,11 @@ def delete_mismatch(tree: Tree, X: Rows, y: Labels, tolerance: float, leaves: Le
     counts = np.asarray(tree.counts)
     share = counts / counts.sum(axis=1, keepdims=True)
 
-    def reliability(leaf: int, deleted: Collection[int]) -> float:
-        return float((y[masks.of_links(plain.path(leaf, without=deleted))] == plain.label[leaf]).mean())
+    within = Fraction(str(tolerance))  # the decimal number that was written
+
+    def reliability(leaf: int, deleted: Collection[int]) -> Fraction:
+        hits = y[masks.of_links(plain.path(leaf, without=deleted))] == plain.label[leaf]
+        return Fraction(int(hits.sum()), len(hits))
 
     def is_candidate(link: int, label: int) -> bool:
         parent = plain.parent[link]
@@ -68,11 +72,11 @@ def delete_mismatch(tree: Tree, X: Rows, y: Labels, tolerance: float, leaves: Le
         chosen: list[int] = []
         candidates = [link for link in reversed(plain.path(leaf)) if is_candidate(link, plain.label[leaf])]
         base = reliability(leaf, [])
-        if abs(reliability(leaf, candidates) - base) <= tolerance:
+        if abs(reliability(leaf, candidates) - base) <= within:
             chosen = candidates
         else:
             for link in candidates:
-                if abs(reliability(leaf, [*chosen, link]) - base) <= tolerance:
+                if abs(reliability(leaf, [*chosen, link]) - base) <= within:
                     chosen.append(link)
         found[leaf] = [link for link in plain.path(leaf) if link in chosen]
     return found
