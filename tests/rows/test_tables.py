@@ -111,7 +111,7 @@ def test_training_rows_show_whether_a_tree_was_fitted_with_missing_values(kind: 
         == expected
     )
     other = fit(make_frame())
-    with pytest.raises(InputError, match=r"has a missing value in column 'a' \(row \d+\), but the tree was"):
+    with pytest.raises(InputError, match=r"has a missing value in column 'a' \(row \d+\), but as far as the tree"):
         secateur.simplify(other, make_table(kind, frame, tmp_path), y="y", method="mismatch", each_leaf=True)
 
 

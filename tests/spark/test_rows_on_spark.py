@@ -296,7 +296,7 @@ def test_what_does_not_fit_is_one_sentence(few: Any, model: Any, frame: pd.DataF
         (
             few.withColumn("age", F.lit(math.nan)),
             "outcome",
-            r"partition 0 of df has a missing value in column 'age' \(row 0\), but the",
+            r"partition 0 of df has a missing value in column 'age' \(row 0\), but as far as the",
         ),
         (few.withColumn("`x", F.lit(math.inf)), "outcome", r"df holds an infinite value"),
         (

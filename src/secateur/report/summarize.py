@@ -85,7 +85,7 @@ def summarize(
     >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     >>> summary = summarize(secateur.simplify(model, X, y), target="species")
     >>> summary["title"], summary["lists"][summary["list"]]["n_conditions"]
-    ('What decides species', 4)
+    ('What decides species', 3)
     """
     if not hasattr(rules, "before_choice"):  # the rules of a forest, or no rules at all
         raise InputError(

@@ -102,7 +102,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(data.data, data.target)
     >>> rules = secateur.simplify(model, data.data, data.target, class_names=data.target_names)
     >>> len(rules), rules.n_conditions, rules.lines[-1].text
-    (2, 4, 'otherwise => virginica')
+    (2, 3, 'otherwise => virginica')
     >>> bool((rules.predict(data.data) == model.predict(data.data)).all())
     True
     """

@@ -47,6 +47,7 @@ class Counted:
     unanswered: int | None = None  # the first row that no rule of the tree's class covers
     against_facts: list[str] = field(default_factory=list)  # facts that a row contradicts, a sentence each
     has_weights: bool = False  # whether some row has another weight than 1
+    is_weighed: bool = False  # whether rows came with weights
 
 
 class Case:

@@ -53,6 +53,9 @@ FIELDS: Mapping[str, Field] = {
     "parameters.max_conflict": Field(RECOUNTED, "the share of training rows that may be in conflict"),
     "parameters.smoothing": Field(STATED, "weight of shuffled rows", "how deletions were priced"),
     "parameters.alpha": Field(STATED, "level of Fisher's test", "the level of Fisher's test"),
+    "parameters.ties": Field(
+        STATED, "which of two equally good conditions `quinlan` deletes first", "how ties were broken"
+    ),
     "parameters.domain_knowledge": Field(PROVED, "false if the stated facts were not used"),
     "budget": Field(RECOUNTED, "fraction of training rows whose answer may differ from the tree's"),
     "tolerance": Field(

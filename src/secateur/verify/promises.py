@@ -130,6 +130,7 @@ def _count_rows(case: Case) -> Counted | None:
             counted.unanswered = counted.n_rows + int(answered.argmin())
         counted.in_conflict += float(heavy[by_class.sum(axis=0) > 1].sum())
         counted.total += float(heavy.sum())
+        counted.is_weighed |= weights is not None
         counted.has_weights |= weights is not None and bool((weights != 1).any())
         counted.n_rows += rows.n_rows
     return counted
@@ -145,7 +146,7 @@ def _check_counts(case: Case, counted: Counted | None) -> None:
         case.report("the rows satisfy the facts that were given", counted.against_facts)
     if counted.has_weights and not case.record.get("is_weighted", True):
         case.failures.append("The counts are said to be numbers of rows, but these rows have weights.")
-    elif case.record.get("is_weighted", False) and not counted.has_weights and _are_whole(case):
+    elif case.record.get("is_weighted", False) and not counted.is_weighed and _are_whole(case):
         case.failures.append("The counts are said to be sums of weights, but these rows have none.")
     now, source = counted.rules, counted.leaves
     recounted = {"class_counts": now, "leaf_counts": source}
