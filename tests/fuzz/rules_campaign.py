@@ -22,15 +22,12 @@ the library is used for that but the arrays of the tree.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import time
-import traceback
 import warnings
 from collections import Counter
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from random import Random
 from typing import Any
 from unittest import mock
@@ -39,6 +36,7 @@ import brute_force
 import numpy as np
 import oracles
 from fuzz.random_trees import random_rows, random_tree, with_random_facts
+from fuzz.tree_campaign import Chunks, add_up, describe_run, run_campaign
 from scipy.stats import hypergeom
 
 import secateur
@@ -51,7 +49,6 @@ from secateur.tree.tree import Tree
 MOST_KINDS = 4_000  # rows of every kind; trees with more are drawn again
 MOST_PAIRED = 400  # rows whose pairs are compared, for monotone signs
 MOST_PRICED = 16  # leaves of a tree whose budget is spent slowly
-CHUNK = 20
 TOLERANCES = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5)
 BUDGETS = (0.0, 0.015, 0.05, 0.1, 0.3, 0.5)
 Deletion = dict[int, list[int]]
@@ -446,53 +443,23 @@ def main() -> None:
     parser.add_argument(
         "--rules", type=int, default=10**9, help="end when so many were judged, earlier runs among them"
     )
-    parser.add_argument("--place", type=Path, default=Path("oracle-runs"))
-    parser.add_argument("--tree", type=int, help="only judge the rules of this tree")
-    parser.add_argument("--store", type=Path, help="only write the sums of the log to this file")
-    asked = parser.parse_args()
-    warnings.simplefilter("ignore")
-    if asked.tree is not None:
-        print(dict(check_case(asked.tree)))
-        return
-    asked.place.mkdir(parents=True, exist_ok=True)
-    path = asked.place / "log.jsonl"
-    chunks = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    if asked.store is None:
-        run(path, chunks, minutes=asked.minutes, most=asked.rules)
-    else:
-        asked.store.write_text(json.dumps(sum_up(chunks), indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(sum_up(chunks), indent=1))
+    begun = time.monotonic()
+    run_campaign(
+        *(parser, "oracle-runs", check_case, sum_up),
+        lambda asked, chunks: (
+            time.monotonic() - begun > 60 * asked.minutes or sum(add_up(chunks).values()) >= asked.rules
+        ),
+    )
 
 
-def run(path: Path, chunks: list[dict[str, Any]], *, minutes: float, most: int) -> None:
-    """Judge chunks of trees until the time is over or so many rules were judged."""
-    end = time.monotonic() + 60 * minutes
-    while time.monotonic() < end and sum(sum(chunk["rules"].values()) for chunk in chunks) < most:
-        first, begun = sum(chunk["trees"] for chunk in chunks), time.monotonic()
-        done: Counter[str] = Counter()
-        failed = []
-        for number in range(first, first + CHUNK):
-            try:
-                done += check_case(number)
-            except Exception:
-                failed.append(number)
-                print(f"tree {number}\n{traceback.format_exc()[-2_500:]}", flush=True)
-        seconds = round(time.monotonic() - begun, 2)
-        chunks.append({"first": first, "trees": CHUNK, "rules": done, "failed": failed, "seconds": seconds})
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(chunks[-1]) + "\n")
-
-
-def sum_up(chunks: list[dict[str, Any]]) -> dict[str, Any]:
+def sum_up(chunks: Chunks) -> dict[str, Any]:
     """Count rules by method, and trees on which something disagreed."""
-    rules: Counter[str] = Counter()
-    for chunk in chunks:
-        rules.update(chunk["rules"])
+    rules, about = add_up(chunks), describe_run(chunks)
     return {
         "rules": sum(rules.values()),
-        "trees": sum(chunk["trees"] for chunk in chunks),
-        "disagreements": sum(len(chunk["failed"]) for chunk in chunks),
-        "hours": round(sum(chunk["seconds"] for chunk in chunks) / 3600, 2),
+        "trees": about["trees"],
+        "disagreements": about["failed"],
+        "hours": about["hours"],
         "methods": dict(sorted(rules.items())),
     }
 

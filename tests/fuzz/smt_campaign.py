@@ -11,14 +11,10 @@ brute force finds one for. How each answer is judged is said at the top of ``tes
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import time
-import traceback
 import warnings
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from typing import Any
 from unittest import mock
@@ -27,6 +23,7 @@ import numpy as np
 import pandas as pd
 import solving
 from fuzz.random_trees import random_rows, random_tree, with_random_facts
+from fuzz.tree_campaign import Chunks, add_up, describe_run, run_campaign
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
@@ -38,7 +35,6 @@ from secateur.errors import SecateurError
 from secateur.tree.pipeline_columns import Columns, find_cuts
 from secateur.tree.tree import Tree
 
-CHUNK = 20
 MUTANTS = 3  # of each rules
 EXACT = ("none", "sibling", "redundancy", "exact", "faithful")
 LESS = ("mismatch", "budgeted", "quinlan")
@@ -197,63 +193,25 @@ def judge_some(count: int, first: int = 1_000_000) -> Counter[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trees", type=int, default=500, help="end when so many were judged, earlier runs among them")
-    parser.add_argument("--place", type=Path, default=Path("smt-runs"))
-    parser.add_argument("--tree", type=int, help="only judge the rules of this tree")
-    parser.add_argument("--store", type=Path, help="only write the sums of the log to this file")
-    asked = parser.parse_args()
-    warnings.simplefilter("ignore")
-    if asked.tree is not None:
-        print(dict(check_case(asked.tree)))
-        return
-    asked.place.mkdir(parents=True, exist_ok=True)
-    path = asked.place / "log.jsonl"
-    chunks = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    if asked.store is None:
-        run(path, chunks, most=asked.trees)
-    else:
-        asked.store.write_text(json.dumps(sum_up(chunks), indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(sum_up(chunks), indent=1))
+    run_campaign(
+        *(parser, "smt-runs", check_case, sum_up),
+        lambda asked, chunks: sum(chunk["trees"] for chunk in chunks) >= asked.trees,
+    )
 
 
-def run(path: Path, chunks: list[dict[str, Any]], *, most: int) -> None:
-    """Judge chunks of trees until so many were judged."""
-    while (first := sum(chunk["trees"] for chunk in chunks)) < most:
-        begun = time.monotonic()
-        done: Counter[str] = Counter()
-        failed = []
-        for number in range(first, first + CHUNK):
-            try:
-                done += check_case(number)
-            except Exception:
-                failed.append(number)
-                print(f"tree {number}\n{traceback.format_exc()[-2_500:]}", flush=True)
-        seconds = round(time.monotonic() - begun, 2)
-        chunks.append({"first": first, "trees": CHUNK, "counts": done, "failed": failed, "seconds": seconds})
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(chunks[-1]) + "\n")
-
-
-def sum_up(chunks: list[dict[str, Any]]) -> dict[str, Any]:
+def sum_up(chunks: Chunks) -> dict[str, Any]:
     """Count files and mutants by what z3 said of them, and trees on which an answer was wrong."""
-    counts: Counter[str] = Counter()
-    for chunk in chunks:
-        counts.update(chunk["counts"])
     found: dict[str, dict[str, dict[str, int]]] = {"rules": {}, "mutants": {}}
     kinds: dict[str, int] = {}
-    for name, count in sorted(counts.items()):
+    for name, count in sorted(add_up(chunks).items()):
         what, _, said = name.rpartition(", ")
         if name.startswith("tree, "):
             kinds[said] = count
         else:
             part = "mutants" if what.startswith("mutant ") else "rules"
             found[part].setdefault(what.removeprefix("mutant "), {})[said] = count
-    return {
-        "trees": sum(chunk["trees"] for chunk in chunks),
-        "wrong": sum(len(chunk["failed"]) for chunk in chunks),
-        "hours": round(sum(chunk["seconds"] for chunk in chunks) / 3600, 2),
-        "kinds": kinds,
-        **found,
-    }
+    about = describe_run(chunks)
+    return {"trees": about["trees"], "wrong": about["failed"], "hours": about["hours"], "kinds": kinds, **found}
 
 
 if __name__ == "__main__":

@@ -111,7 +111,11 @@ class LeafRules:
 
     @cached_property
     def leaf_shares(self) -> NDArray[np.float64]:
-        """Class shares of each leaf as the tree's own model predicts them, shape (n_leaves, n_classes)."""
+        """Class shares of each leaf by the tree's own counts, shape (n_leaves, n_classes).
+
+        They are what its model predicts, but for ``monotonic_cst``, which makes scikit-learn clip shares: with rows,
+        the counts are those of the rows.
+        """
         own = self.leaf_counts if self.tree.counts is None else self.tree.counts[self.paths.leaf_ids]
         return spread_shares(own, self.paths.leaf_class)
 

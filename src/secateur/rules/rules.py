@@ -399,7 +399,8 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
             A table as in :func:`simplify` is read a batch at a time.
         of : {"line", "leaf"}, default="line"
             ``"line"`` gives the shares of the deciding line; rules made without rows give those of the row's own leaf.
-            ``"leaf"`` gives the tree's own probabilities, as its model predicts them.
+            ``"leaf"`` gives the tree's own probabilities, as its model predicts them; of a tree fitted with
+            ``monotonic_cst``, the shares of the rows before scikit-learn clipped them.
 
         Returns
         -------
