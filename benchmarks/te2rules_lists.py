@@ -20,8 +20,8 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 import secateur
-from secateur.lab.compact import TE2RULES, compare_texts
 from secateur.lab.experiment import run_arm
+from secateur.lab.lists import TE2RULES, compare_texts
 from secateur.lab.protocol import ARMS, DATASETS, N_SPLITS, Arm, Study, split_rows
 
 if TYPE_CHECKING:

@@ -33,13 +33,6 @@ def word_again(content: Content) -> str:
     return secateur.Rules.from_json(json.dumps(content)).change(stored=None).to_json()
 
 
-def entries_of(content: Content, leaf: int) -> range:
-    """The places of a leaf's conditions among those of all leaves."""
-    columns = content["leaves"]
-    place = columns["leaf_ids"].index(leaf)
-    return range(columns["offsets"][place], columns["offsets"][place + 1])
-
-
 def entries_with(columns: Content, kind: str) -> list[int]:
     """The conditions that have a reason."""
     return [entry for entry, code in enumerate(columns["kind"]) if columns["kinds"][code] == kind]
@@ -56,18 +49,25 @@ def give_reason(columns: Content, entry: int, kind: str, **changes: Any) -> None
         columns[name][entry] = value
 
 
+def find_spans(content: Content) -> dict[int, range]:
+    """The places of the conditions of each written rule among those of ``written``, by the leaf that it is of."""
+    offsets, leaf_ids = content["leaves"]["offsets"], content["leaves"]["leaf_ids"]
+    spans, begin = {}, 0
+    for line in content["lines"]:
+        if line["leaf_id"] is not None:
+            place = leaf_ids.index(line["leaf_id"])
+            end = begin + offsets[place + 1] - offsets[place]
+            spans[line["leaf_id"]], begin = range(begin, end), end
+    return spans
+
+
 def find_kept(content: Content, leaves: list[int]) -> int:
-    """The first condition of a rule that kept several, of one of these leaves."""
-    deleted = content["leaves"]["deleted"]
+    """The first condition of a leaf's rule that kept several, of one of these leaves."""
+    columns = content["leaves"]
     for leaf in leaves:
-        kept = [entry for entry in entries_of(content, leaf) if not deleted[entry]]
+        place = columns["leaf_ids"].index(leaf)
+        span = range(columns["offsets"][place], columns["offsets"][place + 1])
+        kept = [entry for entry in span if not columns["deleted"][entry]]
         if len(kept) > 1:
             return kept[0]
     raise ValueError("no rule kept two conditions")
-
-
-def name_stand_ins(content: Content) -> None:
-    """Name for each unwritten rule the first written one that is said to stand for its leaf."""
-    for one in content["unwritten"]:
-        standing = (line["leaf_id"] for line in content["lines"][:-1] if one["leaf_id"] in line["stands_for"])
-        one["covered_by"] = next(standing, None)

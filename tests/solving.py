@@ -16,6 +16,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any, NamedTuple
 
+import list_oracles
 import numpy as np
 import oracles
 import told_trees
@@ -96,8 +97,8 @@ def find_codes(tree: Tree, feature: int, column: Any) -> Any:
     return np.where(np.isnan(column), np.nan, [sum(cut < value for cut in cuts) for value in column.tolist()])
 
 
-def find_tree_classes(tree: Tree, rows: Any) -> Any:
-    """What the tree says of each row, walked node by node."""
+def find_leaves(tree: Tree, rows: Any) -> Any:
+    """The node id of each row's leaf, walked node by node."""
     at = np.zeros(len(rows), dtype=int)
     for node in range(tree.n_nodes):
         here = np.flatnonzero(at == node)
@@ -111,7 +112,7 @@ def find_tree_classes(tree: Tree, rows: Any) -> Any:
             left = np.isin(find_codes(tree, feature, column), tree.left_codes(node))
         left = np.where(np.isnan(column), tree.missing_left[node], left)
         at[here] = np.where(left, tree.children_left[node], tree.children_right[node])
-    return tree.leaf_class[at]
+    return at
 
 
 def find_passing(tree: Tree, test: ColumnTest, rows: Any) -> Any:
@@ -129,22 +130,37 @@ def find_passing(tree: Tree, test: ColumnTest, rows: Any) -> Any:
     return np.where(np.isnan(column), test.missing, passes)
 
 
+def find_holding(tree: Tree, lines: list[Line], rows: Any) -> Any:
+    """Whether each line holds for each row; "otherwise" where no rule of its section does."""
+    holds = np.ones((len(lines), len(rows)), dtype=bool)
+    for place, line in enumerate(lines):
+        for test in line.tests:
+            holds[place] &= find_passing(tree, test, rows)
+    for place, line in enumerate(lines):
+        if line.is_otherwise:
+            rules = [at for at, one in enumerate(lines) if one.section == line.section and not one.is_otherwise]
+            holds[place] &= ~holds[rules].any(axis=0)
+    return holds
+
+
 def find_differing(rules: secateur.Rules, lines: list[Line], rows: Any) -> Any:
     """Whether tree and lines differ on each row: as the guarantee of exact rules says, else by the first that holds."""
-    tree = rules.tree
-    said = find_tree_classes(tree, rows)
-    covered = np.zeros(len(rows), dtype=bool)
-    wrong, answer = np.zeros(len(rows), dtype=bool), np.full(len(rows), -1)
-    for line in lines:
-        holds = np.ones(len(rows), dtype=bool)
-        for test in line.tests:
-            holds &= find_passing(tree, test, rows)
+    leaves = find_leaves(rules.tree, rows)
+    said = rules.tree.leaf_class[leaves]
+    answer, wrong = np.full(len(rows), -1), np.zeros(len(rows), dtype=bool)
+    for line, holds in zip(lines, find_holding(rules.tree, lines, rows), strict=True):
         wrong |= holds & (said != line.class_id)
-        answer = np.where(holds & ~covered, line.class_id, answer)
-        covered |= holds
-    default = -1 if rules.default is None else rules.default
-    answer = np.where(covered, answer, default)
-    return wrong | (answer != said) if promises_answers(rules) else answer != said
+        if line.share is not None:
+            wrong |= holds & np.isin(leaves, find_beyond(rules, line.share))
+        answer = np.where(holds & (answer < 0), line.class_id, answer)
+    return wrong | (answer < 0) if promises_answers(rules) else answer != said
+
+
+def find_beyond(rules: secateur.Rules, share: float) -> list[int]:
+    """Node ids of the leaves whose share lies beyond the tolerance of a line's, which is stated as a float."""
+    within = Fraction(str(rules.tolerance)) + Fraction(1, 10**12)
+    every = np.flatnonzero(rules.tree.is_leaf).tolist()
+    return [leaf for leaf in every if abs(list_oracles.share_of(rules, leaf) - Fraction(share)) > within]
 
 
 def promises_answers(rules: secateur.Rules) -> bool:
@@ -274,20 +290,22 @@ def judge_rules(rules: secateur.Rules, rng: Random) -> Verdict:
 def mutate(rules: secateur.Rules, rng: Random) -> tuple[str, secateur.Rules, list[Line]] | None:
     """Change one thing in the lines of some rules; None where there is nothing to change."""
     lines, tree = list_lines(rules), rules.tree
-    kinds = ["class"] if lines or rules.is_list else []
-    kinds += ["line"] * bool(lines) + ["condition", "limit", "limit", "value"] * any(line.tests for line in lines)
-    if not kinds:
+    if not lines:
         return None
-    kind = rng.choice(kinds)
-    if kind in ("class", "line"):
-        place = rng.randrange(len(lines) + rules.is_list) if kind == "class" else rng.randrange(len(lines))
+    kinds = ["class", "line"] + ["condition", "limit", "limit", "value"] * any(line.tests for line in lines)
+    kind = rng.choice([*kinds, "share"] if rules.keeps_shares else kinds)
+    if kind in ("class", "line", "share"):
+        place = rng.randrange(len(lines))
+        own = lines[place]
+        named = f"otherwise, {kind}" if own.is_otherwise else kind
         if kind == "line":
-            return kind, rules, lines[:place] + lines[place + 1 :]
-        if place == len(lines):
-            others = [c for c in range(tree.n_classes) if c != rules.default]
-            return "otherwise", rules.change(default=rng.choice(others)), lines
-        others = [c for c in range(tree.n_classes) if c != lines[place].class_id]
-        return kind, rules, _put(lines, place, lines[place]._replace(class_id=rng.choice(others)))
+            return named, rules, lines[:place] + lines[place + 1 :]
+        if kind == "share":
+            assert own.share is not None
+            moved = own.share + rng.choice((-1, 1)) * rng.choice((1e-9, 0.5 * rules.tolerance, 3 * rules.tolerance))
+            return named, rules, _put(lines, place, own._replace(share=moved))
+        others = [c for c in range(tree.n_classes) if c != own.class_id]
+        return (named, rules, _put(lines, place, own._replace(class_id=rng.choice(others)))) if others else None
     place = rng.choice([place for place, line in enumerate(lines) if line.tests])
     tests = list(lines[place].tests)
     asked = rng.randrange(len(tests))

@@ -298,7 +298,7 @@ PARAMETERS: dict[str, Mistake] = {
     "a setting that the method does not read": (
         lambda: simplify(MODEL, method="exact", tolerance=0.9, each_leaf=True),
         ParameterError,
-        "The method 'exact' reads no tolerance, and there is no budget: leave tolerance out",
+        "The method 'exact' reads no tolerance: leave tolerance out, or use 'faithful', 'mismatch' and 'budgeted'",
     ),
     "a setting of one other method": (
         lambda: simplify(MODEL, X, Y, method="mismatch", alpha=0.1, each_leaf=True),
@@ -323,8 +323,8 @@ PARAMETERS: dict[str, Mistake] = {
     "a budget that the method has overdrawn": (
         lambda: simplify(MODEL, X, Y, method="quinlan", alpha=0.0, budget=0.001),
         InputError,
-        "The rules of 'quinlan' claim .* % of the rows for another class than the tree, or for two, before anything is "
-        "spent, beyond the budget of 0.1 %: ",
+        "The rules of 'quinlan' claim .* % of the rows, of all or of one class, for another class than the tree, or "
+        "for two, before anything is spent, beyond the budget of 0.1 %: ",
     ),
     "a tolerance for diagnose": (
         lambda: secateur.diagnose(MODEL, X, Y, tolerance=2),

@@ -53,7 +53,7 @@ def test_lines_are_chosen_from_rules_of_any_method(method: str) -> None:
         assert found.is_exact
         assert found.audit(IRIS.data, IRIS.target).agreement == 100
     assert found == secateur.simplify(MODEL, IRIS.data, IRIS.target, method=method)
-    assert found.before_choice == rules == rules.each_leaf
+    assert found.each_leaf == rules == rules.each_leaf
 
 
 def test_what_is_not_understood_is_refused_in_a_sentence() -> None:
@@ -61,8 +61,14 @@ def test_what_is_not_understood_is_refused_in_a_sentence() -> None:
         secateur.simplify(MODEL, budgett=0.1)
     with pytest.raises(InputError, match=r"'mismatch' judges deletions by training rows: pass X and y"):
         secateur.simplify(MODEL, method="mismatch")
-    with pytest.raises(ParameterError, match="The method 'exact' reads no tolerance, and there is no budget"):
-        secateur.simplify(MODEL, tolerance=0.1)
+    with pytest.raises(ParameterError, match="The method 'exact' reads no tolerance: leave tolerance out"):
+        secateur.simplify(MODEL, tolerance=0.1, each_leaf=True)
+    for sections in (0, -1, 2.0, True, "all"):
+        with pytest.raises(ParameterError, match="Expected sections as 'auto' or a number from 1, found"):
+            secateur.simplify(MODEL, sections=sections)
+    for form in ({"sections": 2}, {"of": 0}):
+        with pytest.raises(ParameterError, match="is for a list: leave it out, or leave out each_leaf=True"):
+            secateur.simplify(MODEL, **form, each_leaf=True)
     with pytest.raises(ParameterError, match="budget is for a list: leave it out, or leave out each_leaf=True"):
         secateur.simplify(MODEL, IRIS.data, IRIS.target, budget=0.1, each_leaf=True)
     with pytest.raises(ParameterError, match="otherwise is for a list: leave it out, or leave out each_leaf=True"):

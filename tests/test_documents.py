@@ -125,14 +125,14 @@ def test_the_readme_has_an_example() -> None:
 
 
 def test_the_rule_at_the_top_of_the_readme_is_one_of_its_example() -> None:
-    rule = run_blocks(ROOT / "README.md")["rules"][2]
+    rule = run_blocks(ROOT / "README.md")["rules"][3]
     (reason,) = {str(reason) for reason in rule.reasons.values() if reason.deleted}
     before = " and ".join(str(condition) for condition in rule.source_conditions)
     shown = blocks(ROOT / "README.md", "text")[0].splitlines()
     assert shown == [
         f"before  {before} => malignant   ({rule.source_support:g} rows, {rule.source_reliability:.1%} malignant)",
         f"after   {rule.text}   ({rule.covered_support:g} rows, {rule.covered_reliability:.1%} malignant)",
-        f"why     mean texture <= 16.395: {reason}",
+        f"why     mean perimeter <= 99.465: {reason}",
     ]
 
 

@@ -134,8 +134,12 @@ def test_it_predicts_what_a_list_of_the_same_tree_predicts(problem: SklearnProbl
     assert np.array_equal(model.predict(rows), rules.predict(rows))
     assert np.array_equal(model.predict_proba(rows), rules.predict_proba(rows))
     assert np.array_equal(model.predict_proba(rows, of="leaf"), rules.predict_proba(rows, of="leaf"))
-    assert np.array_equal(model.transform(rows), rules.covers(rows))
-    assert len(model.get_feature_names_out()) == len(rules)
+    active = model.transform(rows)
+    assert active.shape == (len(rows), len(rules.lines))
+    assert np.array_equal(active[:, [rule.index for rule in rules]], rules.covers(rows))
+    rest = [line.index for line in rules.lines if line.is_otherwise]
+    assert np.array_equal(active[:, rest], rules.apply(rows)[:, None] == np.array(rest))
+    assert len(model.get_feature_names_out()) == len(rules.lines)
     assert np.array_equal(model.classes_, tree.classes_)
     if not budget:
         assert np.array_equal(model.predict(rows), tree.predict(rows))
@@ -477,11 +481,16 @@ def test_rule_activations_feed_a_later_step(cancer: tuple[Any, Any]) -> None:
     assert steps.score(X, y) > 0.95
     scaled = StandardScaler().fit_transform(X)
     rules = secateur.simplify(DecisionTreeClassifier(max_depth=5, random_state=0).fit(scaled, y), scaled, y)
-    active = np.array([[int(rule_covers) for rule_covers in row] for row in rules.covers(scaled)])
+    covered, decided = rules.covers(scaled), rules.apply(scaled)
+    place_of = {rule.index: place for place, rule in enumerate(rules)}
+    active = np.column_stack(
+        [decided == line.index if line.is_otherwise else covered[:, place_of[line.index]] for line in rules.lines]
+    )
+    assert active.any(axis=1).all()
     assert np.array_equal(steps[:-1].transform(X), active)
     assert np.array_equal(steps.predict(X), LogisticRegression().fit(active, y).predict(active))
     assert steps[:-1].get_feature_names_out().tolist() == steps[1].get_feature_names_out().tolist()
-    assert steps.named_steps["logisticregression"].n_features_in_ == len(rules)
+    assert steps.named_steps["logisticregression"].n_features_in_ == len(rules.lines)
 
 
 def test_it_is_also_the_last_step_of_a_pipeline(cancer: tuple[Any, Any]) -> None:
@@ -518,7 +527,7 @@ def test_text_without_an_encoder_is_one_sentence(library: Any) -> None:
 def test_names_of_columns_that_differ_are_refused() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = RuleClassifier().fit(X, y)
-    assert len(model.get_feature_names_out(X.columns)) == len(model.rules_)
+    assert len(model.get_feature_names_out(X.columns)) == len(model.rules_.lines)
     with pytest.raises(InputError, match="not equal to feature_names_in_"):
         model.get_feature_names_out(["a", "b", "c", "d"])
     with pytest.raises(InputError, match=r"number of features \(4\)"):

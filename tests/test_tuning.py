@@ -58,8 +58,7 @@ def test_the_curve_is_the_mean_over_folds_of_audits_on_rows_left_out(
     selection = secateur.select(model, X, y, over=over, ceiling=1.0, min_accuracy_change=-1, **given)
     folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
     for point, value in zip(selection.curve, GRID, strict=True):
-        tolerance = {"tolerance": 0.2} if value or fixed else {}
-        audits = audit_by_hand(problem, folds, weights, **{over: value}, **tolerance, **fixed)
+        audits = audit_by_hand(problem, folds, weights, **{over: value}, tolerance=0.2, **fixed)
         assert point.value == value
         assert point.removed == pytest.approx(np.mean([audit.shortened for audit in audits]))
         for name in ("conflict", "delta_accuracy", "macro_dev"):

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from secateur.adapters.model_checks import fitted_names
 from secateur.errors import InputError, ParameterError, shorten
 from secateur.frames import frame_columns
+from secateur.methods.leaf_values import CLASSES_ONLY
 from secateur.results.fidelity import Fidelity
 from secateur.rows.checking import check_rows
 from secateur.rows.encoding import is_missing
@@ -32,7 +33,16 @@ from secateur.rules.rules import Rules
 from secateur.simplification import simplify
 from secateur.surrogates.answers import Respondent, find_answering, name_model
 from secateur.surrogates.columns import Coding, Table, code_columns, open_table
-from secateur.surrogates.growing import NEIGHBOUR_WEIGHT, SIZES, draw_neighbours, estimate_fidelity, grow
+from secateur.surrogates.growing import (
+    NEIGHBOUR_WEIGHT,
+    POWERS,
+    RARE,
+    SIZES,
+    draw_neighbours,
+    estimate_fidelity,
+    grow,
+    weigh_classes,
+)
 from secateur.tree.difference import Comparison
 from secateur.tree.tree import Tree
 from secateur.verify.fields import FIELDS
@@ -142,10 +152,11 @@ def approximate(
     codes = np.concatenate([codes, coding.mix(codes, sources)])
     names = _find_names(rows.building, feature_names)
     grower = _Grower(codes, answers, own, coding, classes, names)
-    tree, expected = grower.choose(wanted, random, seed)
+    tree, expected = grower.choose(wanted, seed)
     building = answers[:n_building]
     labels = np.array(classes)[building]
-    rules = simplify(tree, rows.building.native, labels, class_names=class_names, otherwise=otherwise)
+    form: dict[str, Any] = {"tolerance": CLASSES_ONLY, "otherwise": otherwise}  # what shares there are, are the model's
+    rules = simplify(tree, rows.building.native, labels, class_names=class_names, **form)
     measured = _measure(rules, rows, asked.ask(rows.held.copy(), n_held), name_model(model), expected, wanted.fidelity)
     return rules.change(fidelity=replace(measured, n_building=n_building, n_neighbours=n_neighbours, seed=rows.seed))
 
@@ -235,7 +246,7 @@ class _Wanted:
         """Whether the list of a tree is short enough; those of one leaf always are."""
         if not self.is_limited or tree.n_leaves == 1:
             return True
-        rules = simplify(tree, otherwise=self.otherwise)
+        rules = simplify(tree, tolerance=CLASSES_ONLY, otherwise=self.otherwise)
         within = self.max_rules is None or len(rules) <= self.max_rules
         return within and (self.max_conditions is None or rules.n_conditions <= self.max_conditions)
 
@@ -376,14 +387,23 @@ class _Grower:
     classes: list[Any]
     names: tuple[str, ...] | None
 
-    def choose(self, wanted: _Wanted, random: np.random.Generator, seed: int) -> tuple[Tree, float]:
+    def choose(self, wanted: _Wanted, seed: int) -> tuple[Tree, float]:
         """Choose the number of leaves, and give the tree and the fidelity that folds promise for it."""
         sizes = wanted.sizes
-        estimates = estimate_fidelity(self.codes, self.answers, self.neighbours_of, sizes, random, seed)
-        shares, mixed = (one.tolist() for one in estimates)
         n_real = len(self.codes) - len(self.neighbours_of)
         weights = np.append(np.ones(n_real), np.full(len(self.neighbours_of), NEIGHBOUR_WEIGHT))
-        whole = grow(self.codes, self.answers, weights, sizes[-1], seed)
+        found = np.bincount(self.answers, weights)
+        is_rare = (found[found > 0] < RARE * found.sum()).any()
+        asked = self.codes, self.answers, self.neighbours_of, sizes
+        tried = {
+            power: estimate_fidelity(*asked, np.random.default_rng(seed), seed, power)
+            for power in (POWERS if is_rare else POWERS[:1])
+        }
+        # Folds tell whether rare classes are better weighed up; by how little does not matter.
+        power = max(tried, key=lambda one: (round(float(tried[one][1].max()), 3), -one))
+        shares, mixed = (one.tolist() for one in tried[power])
+        heavy = weights * weigh_classes(self.answers, weights, power)
+        whole = grow(self.codes, self.answers, heavy, sizes[-1], seed)
 
         def make(place: int) -> Tree:
             return whole.to_tree(sizes[place], self.coding, self.classes, self.names)
@@ -419,7 +439,7 @@ def _measure(
     decider, class_ids = rules.find_lines(listed), np.array(rules.class_ids)
     same = class_ids[decider] == model_says
     width = tree.n_classes + 1
-    counts = np.bincount(decider * width + model_says, minlength=(len(rules) + 1) * width)
+    counts = np.bincount(decider * width + model_says, minlength=rules.n_lines * width)
     leaf_ids = rules.paths.leaf_ids
     leaf = apply_tree(tree, listed)
     by_leaf = [np.bincount(leaf, weights, minlength=tree.n_nodes)[leaf_ids] for weights in (None, same.astype(float))]
@@ -437,7 +457,7 @@ def _measure(
         }
     return Fidelity(
         model=name,
-        counts=counts.reshape(len(rules) + 1, width),
+        counts=counts.reshape(rules.n_lines, width),
         class_ids=class_ids,
         leaf_counts=np.column_stack(by_leaf).astype(np.int64),
         leaf_ids=np.array(leaf_ids),

@@ -1,270 +1,417 @@
-"""Choose the lines of a short list: few of the leaves' rules, and the class of what none of them covers."""
+"""Choose the lines of a short list: sections, few rules in each, and the class of what none of them covers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateur.counting.row_evidence import RowEvidence
-from secateur.counting.violations import find_reliability
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.possible_rows import find_feasible
 from secateur.methods import Deletions, Why
-from secateur.methods.contract import DEFAULT_TOLERANCE
-from secateur.methods.covering import Containment, choose_rules, find_containment
-from secateur.methods.joint_deletion import Cells, JointResult, delete_jointly, make_cells
-from secateur.methods.row_mixture import MixedRows, mix_rows
+from secateur.methods.covering import Candidate, Line, cover_by, cover_large
+from secateur.methods.joint_deletion import Budgeted, JointDeletion, JointRows, Written
+from secateur.methods.leaf_masks import Edge, LeafMasks, list_places, make_mask
+from secateur.methods.leaf_values import CLASSES_ONLY, LeafValues, Stated, Window
+from secateur.methods.row_mixture import mix_rows
+from secateur.methods.sections import Cut, choose_cut, count_sections, find_cuts
 from secateur.methods.settings import check_share
-from secateur.results.audit import AuditCounter
 from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rules.cover_sets import FEW_RULES, CoverCounter
 from secateur.rules.deciding import without_facts
+from secateur.rules.layout import Layout
+from secateur.rules.line_counts import LineCounter
 from secateur.rules.making import Choice
-from secateur.rules.order import keep_ranking, lift_rare, order_rules
+from secateur.rules.order import keep_ranking
 from secateur.rules.rules import Rules
+from secateur.tree.tree import Tree
 
-__all__ = ["NO_BUDGET", "ROW_BY_ROW", "choose_lines", "choose_lines_by_budget"]
+__all__ = ["BUDGETS", "LIST_TOLERANCE", "NO_BUDGET", "ROW_BY_ROW", "ListForm", "choose_lines", "choose_lines_by_budget"]
 
+LIST_TOLERANCE = 0.1
+BUDGETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # a larger budget goes on where these ended
 SMOOTHING = 1000  # rows that shuffled copies count for, as in `budgeted`
+MANY_LEAVES = 2_000
+NEAR = 1.15  # cuts that are no longer than so many times the shortest are tried under a budget
 TINY = 1e-9  # shares are rounded
 ROW_BY_ROW, NO_BUDGET = "A budget is spent row by row", ", or leave budget out"
 
 
-def choose_lines(
-    rules: Rules,
-    *,
-    budget: float = 0.0,
-    tolerance: float = DEFAULT_TOLERANCE,
-    otherwise: Any = "auto",
-    rows: GivenRows | None = None,
-) -> Rules:
-    """Choose few rules of those of all leaves, under a budget with further deletions."""
-    budget, tolerance = check_share("budget", budget), check_share("tolerance", tolerance)
-    defaults = _find_defaults(rules, otherwise)
-    rows = rules.training if rows is None else rows
-    if budget == 0:
-        found = _cover_all(rules, defaults)
-        return _finish(rules, rules, *found, None, budget, tolerance, rows)
-    return _spend(rules, defaults, budget, tolerance, _prepare(rules))
+class ListForm(NamedTuple):
+    """What a list should be like, as the caller put it."""
+
+    tolerance: float | None = None
+    sections: Any = "auto"
+    otherwise: Any = "auto"
+    of: Any = None
 
 
-def choose_lines_by_budget(
-    rules: Rules, budgets: Iterable[float], *, tolerance: float = DEFAULT_TOLERANCE, otherwise: Any = "auto"
-) -> Iterator[Rules]:
-    """Make the lists of several budgets, as :func:`choose_lines` makes each, looking at the rows once.
+PLAIN = ListForm()
+
+
+def choose_lines(rules: Rules, form: ListForm = PLAIN, *, budget: float = 0.0, rows: GivenRows | None = None) -> Rules:
+    """Make a list of the rules of all leaves; a budget shortens it further."""
+    chosen = _Choosing(rules, form)
+    if check_share("budget", budget):
+        return chosen.spend(budget)
+    return chosen.finish(chosen.cut, None, 0.0, rules.training if rows is None else rows)
+
+
+def choose_lines_by_budget(rules: Rules, budgets: Iterable[float], form: ListForm = PLAIN) -> Iterator[Rules]:
+    """Make the lists of several budgets, as :func:`choose_lines` makes each, in one run over the rows.
 
     A budget that the rules of their method exceed before anything is spent is passed over.
     """
-    defaults, prepared = _find_defaults(rules, otherwise), _prepare(rules)
+    chosen = _Choosing(rules, form)
     for budget in budgets:
-        with suppress(BeyondBudget):
-            yield _spend(rules, defaults, check_share("budget", budget), tolerance, prepared)
+        with suppress(BeyondBudgetError):
+            yield chosen.spend(check_share("budget", budget))
 
 
-def _find_defaults(rules: Rules, otherwise: Any) -> list[int]:
-    """List the classes that may be left out: all, or the one that the caller named."""
-    labels = rules.tree.classes.tolist()
+class BeyondBudgetError(InputError):
+    """The rules of a method are off for more rows than a budget allows, before it is spent."""
+
+
+@dataclass
+class _Path:
+    """A cut under growing budgets."""
+
+    cut: Cut
+    start: JointDeletion
+    done: dict[float, Budgeted] = field(default_factory=dict)
+    reached: dict[float, JointDeletion] = field(default_factory=dict)  # after the last of BUDGETS that was spent
+
+    def spend(self, budget: float) -> Budgeted:
+        """Spend those of BUDGETS that are smaller, one after another, then this one: no other matters."""
+        if budget not in self.done:
+            smaller = [one for one in BUDGETS if one < budget]
+            joint = self.start
+            for step in smaller:
+                if step not in self.reached:
+                    self.reached[step] = joint.copy()
+                    self.done[step] = self.reached[step].spend(step)
+                joint = self.reached[step]
+            last = joint.copy()
+            self.done[budget] = last.spend(budget)
+            if budget in BUDGETS:
+                self.reached[budget] = last
+        return self.done[budget]
+
+    def count(self, budget: float) -> tuple[int, int]:
+        """Conditions and lines that are left, headings among them."""
+        left = self.spend(budget)
+        lines = [line for cover in self.cut.covers for line in cover.lines]
+        n_deleted = sum(len(left.deleted[index]) for index in np.flatnonzero(left.stays).tolist())
+        n_written = sum(len(line.kept) for line, stays in zip(lines, left.stays, strict=True) if stays)
+        n_headings = self.cut.n_conditions - sum(len(line.kept) for line in lines)
+        return n_headings + n_written - n_deleted, int(left.stays.sum())
+
+
+class _Choosing:
+    """The rules of all leaves, and what is found of them once for every budget."""
+
+    def __init__(self, rules: Rules, form: ListForm) -> None:
+        self.rules, self.tree, self.paths = rules, rules.tree, rules.paths
+        self.is_own = rules.method == "exact"  # else the list is made of the method's rules, as they are
+        self.default = _find_default(rules, form.otherwise)
+        self.of = find_class_of_interest(rules, form.of)
+        self.sections = count_sections(form.sections, len(np.unique(self.paths.leaf_class)))
+        counts = rules.value_counts
+        self.tolerance = CLASSES_ONLY
+        if self.is_own:
+            self.tolerance = _find_tolerance(form.tolerance, is_known=not np.isnan(counts).any())
+        known = np.nan_to_num(counts) if self.tolerance < CLASSES_ONLY else np.zeros_like(counts)
+        weights = np.nan_to_num(rules.leaf_support)
+        self.values = LeafValues(self.paths.leaf_class, known, weights, self.tolerance)
+
+    @cached_property
+    def walked(self) -> Tree:
+        """The tree over possible rows, or over all rows where nothing may be known about the columns."""
+        tree = self.tree
+        if self.rules.parameters.get("domain_knowledge", True):
+            return find_feasible(tree).tree
+        if tree.columns is not None and tree.columns.encoded is not None:
+            return tree.columns.encoded
+        return without_facts(tree)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether nobody reads the list of so many leaves: it has one section, and is made by walks."""
+        return self.paths.n_rules > MANY_LEAVES
+
+    @cached_property
+    def masks(self) -> LeafMasks:
+        """The leaves as far as conditions meet and contain them."""
+        return LeafMasks(self.walked, self.paths)
+
+    @cached_property
+    def cuts(self) -> dict[int, Cut]:
+        """The shortest cut for each number of sections, before a budget is spent."""
+        if self.is_own and self.is_large:
+            cover = cover_large(self.walked, self.paths, self.values, self.default)
+            return {1: Cut((0,), (cover,), *cover.cost)}
+        masks, paths, values = self.masks, self.paths, self.values
+        if self.is_own:
+            return find_cuts(masks, self.walked, paths, values, self.sections.most, self.default)
+        possible = list_places(masks.possible)
+        windows = values.list_windows(possible)
+        cover = cover_by(self._list_rules(), possible, windows, values, self.default)
+        return {1: Cut((0,), (cover,), *cover.cost)}
+
+    @property
+    def cut(self) -> Cut:
+        """The cut that is printed without a budget."""
+        return choose_cut(self.cuts, saving=self.sections.saving)
+
+    def _list_rules(self) -> Iterator[Candidate]:
+        """List the rules of a method as lines that may be written."""
+        paths, kept = self.paths, ~self.rules.deleted
+        classes = {c: make_mask(np.flatnonzero(paths.leaf_class == c).tolist()) for c in set(self.values.class_ids)}
+        for place, class_id in enumerate(self.values.class_ids):
+            span = paths.entries(place)
+            own = tuple(np.flatnonzero(kept[span]).tolist())
+            edges = [self.masks.edge(link) for link in paths.links[span][list(own)].tolist()]
+            inside = self.masks.inside(edges) & classes[class_id]
+            yield Candidate(class_id, inside, inside, {place: own})
+
+    @cached_property
+    def evidence(self) -> RowEvidence:
+        """The training rows, which a budget is spent on."""
+        rules, tree = self.rules, self.tree
+        if rules.training is None:
+            raise InputError(
+                "A budget is spent on training rows, which these rules do not have: make them with "
+                "simplify(model, X, y, budget=…), or leave budget out."
+            )
+        with rules._open(*rules.training) as source:
+            held = source.hold(lambda: ModelTerms.of(tree), ROW_BY_ROW, NO_BUDGET)
+            return RowEvidence(tree, *held.read_labelled(tree))
+
+    @cached_property
+    def ways(self) -> list[_Path]:
+        """The cuts that a budget is spent on: the shortest, and those that are nearly as short."""
+        rows = JointRows(self.tree, mix_rows(self.tree, self.paths, self.evidence.listed, SMOOTHING))
+        least = min(cut.n_conditions for cut in self.cuts.values())
+        tried = [cut for cut in self.cuts.values() if cut.n_conditions <= NEAR * least]
+        return [_Path(cut, self._prepare(rows, cut)) for cut in tried]
+
+    def _prepare(self, rows: JointRows, cut: Cut) -> JointDeletion:
+        lines, rest = [], []
+        for section, cover in enumerate(cut.covers):
+            rest.append(self.values.find_off(cover.otherwise.class_id, self._state_rest(cover.left, cover.otherwise)))
+            for line in cover.lines:
+                links = self.paths.links[self.paths.entries(line.place)][list(line.kept)]
+                own = line.candidate
+                lines.append(Written(section, links, self.values.find_off(own.class_id, self.values.state(own.met))))
+        return JointDeletion(rows, cut.nodes, lines, rest)
+
+    def _state_rest(self, left: int, window: Window) -> Stated | None:
+        return self.values.state(left or window.leaves)
+
+    def spend(self, budget: float) -> Rules:
+        """Shorten the list under a budget."""
+        rules = self.rules
+        if not len(self.paths.links):
+            return self.finish(self.cut, None, budget, rules.training)
+        if self.is_large:
+            raise InputError(
+                f"A budget is spent on trees of at most {MANY_LEAVES:,} leaves, and this one has "
+                f"{self.paths.n_rules:,}: leave budget out, or prune the tree."
+            )
+        off = min(way.start.off for way in self.ways) if not self.is_own else 0.0
+        if off > budget + TINY:
+            raise BeyondBudgetError(
+                f"The rules of {rules.method!r} claim {100 * off:.3g} % of the rows, of all or of one class, for "
+                f"another class than the tree, or for two, before anything is spent, beyond the budget of "
+                f"{100 * budget:.6g} %: raise the budget, or start from 'exact', which is the default."
+            )
+        way = min(self.ways, key=lambda way: way.count(budget))
+        return self.finish(way.cut, way.spend(budget), budget, rules.training)
+
+    def finish(self, cut: Cut, spent: Budgeted | None, budget: float, given: GivenRows | None) -> Rules:
+        """Write the lines of a cut, in the order in which they are printed, and count what each decides."""
+        rules = self.rules
+        first, last = self.tree.leaf_runs
+        support = np.nan_to_num(rules.leaf_support)
+        rows = [float(support[first[node] : last[node]].sum()) for node in cut.nodes]
+        printed = sorted(range(len(cut.nodes)), key=lambda number: (-rows[number], number))
+        numbers = np.cumsum([0, *(len(cover.lines) for cover in cut.covers)])
+        deletions = _copy(rules.deletions)
+        leaves, starts, defaults = list[int](), [0], []
+        stated: list[Stated | None] = []
+        contained: list[list[int]] = []
+        for number in printed:
+            node, cover = cut.nodes[number], cut.covers[number]
+            section = make_mask(range(int(first[node]), int(last[node])))
+            section &= cover.possible if self.is_large else self.masks.possible
+            lines = [
+                _Kept(line, self.values.state(line.candidate.met), index)
+                for index, line in enumerate(cover.lines, int(numbers[number]))
+                if spent is None or spent.stays[index]
+            ]
+            for one in lines:
+                self._explain(deletions, node, one, section, spent, is_alone=len(cut.nodes) == 1)
+            left = section
+            for one in self._order(lines, deletions.deleted):
+                inside = one.line.candidate.inside
+                if spent is not None or not self.is_own:
+                    inside = self.masks.inside(self._read_edges(one.line.place, deletions.deleted)) & section
+                left &= ~inside
+                leaves.append(one.line.place)
+                stated.append(one.stated)
+                contained.append(list_places(inside))
+            stated.append(self._state_rest(cover.left, cover.otherwise))
+            contained.append(list_places(left))
+            defaults.append(cover.otherwise.class_id)
+            starts.append(len(leaves))
+        nan = float("nan")
+        layout = Layout(
+            nodes=np.array([cut.nodes[number] for number in printed], dtype=np.int64),
+            defaults=np.array(defaults, dtype=np.int64),
+            starts=np.array(starts, dtype=np.int64),
+            shares=np.array([nan if one is None else float(one.share) for one in stated]),
+            windows=np.array([(nan, nan) if one is None else (float(one.low), float(one.high)) for one in stated]),
+            offsets=np.cumsum([0, *map(len, contained)]),
+            contained=np.array([place for some in contained for place in some], dtype=np.int64),
+        )
+        making = replace(rules.making, budget=budget, tolerance=self.tolerance, of=self.of)
+        written = np.array(leaves, dtype=np.int64)
+        choice = Choice(rules.deletions, rules.covered_counts)
+        made = rules.change(making=making, leaves=written, layout=layout, deletions=deletions, choice=choice)
+        return _count(made, given)
+
+    def _read_edges(self, place: int, deleted: NDArray[np.bool_]) -> list[Edge]:
+        """Read the edges that the rule of a leaf keeps."""
+        span = self.paths.entries(place)
+        return [self.masks.edge(link) for link in self.paths.links[span][~deleted[span]].tolist()]
+
+    def _explain(
+        self, deletions: Deletions, node: int, kept: _Kept, section: int, spent: Budgeted | None, *, is_alone: bool
+    ) -> None:
+        """Mark what a line keeps of the path of its leaf, and why."""
+        line, begin = kept.line, int(self.paths.offsets[kept.line.place])
+        entries = begin + np.array(line.kept, dtype=np.int64)
+        span = self.paths.entries(line.place)
+        if self.is_own and not (is_alone and self.tolerance >= CLASSES_ONLY):
+            for numbers in (deletions.before, deletions.after, deletions.number):
+                numbers[span] = np.nan
+            deletions.node[span] = -1
+            deletions.delete(span, Why.WITHIN_WINDOW)
+            deletions.keep(slice(begin, begin + int(self.tree.node_depth[node])), Why.HEADING)
+            deletions.keep(entries, Why.KEEPS_OUT)
+            for entry in entries.tolist() if not self.is_large else ():
+                others = [self.masks.edge(int(self.paths.links[one])) for one in entries.tolist() if one != entry]
+                met = self.masks.met_by(others) & section & ~make_mask(np.flatnonzero(~self._find_off(kept)).tolist())
+                deletions.node[entry] = self.paths.leaf_ids[list_places(met)[0]] if met else -1
+        if spent is None:
+            return
+        for found, why in (spent.deleted[kept.number], Why.PAID), (spent.kept[kept.number], Why.TOO_DEAR):
+            for place, cost in found.items():
+                entry = entries[place]
+                (deletions.delete if why.is_deletion else deletions.keep)(entry, why)
+                deletions.before[entry], deletions.after[entry], deletions.number[entry] = cost
+                deletions.node[entry] = -1
+
+    def _find_off(self, kept: _Kept) -> NDArray[np.bool_]:
+        return self.values.find_off(kept.line.candidate.class_id, kept.stated)
+
+    def _order(self, lines: list[_Kept], deleted: NDArray[np.bool_]) -> list[_Kept]:
+        """Order the lines of a section by the share of the class of interest, else by class and rows."""
+
+        def rate(kept: _Kept) -> tuple[float, ...]:
+            own, met = kept.line.candidate, list_places(kept.line.candidate.met)
+            counts = np.nan_to_num(self.rules.leaf_counts[met]).sum(axis=0)
+            if self.of is None:
+                return (own.class_id, -float(counts.sum()), kept.line.place)
+            share = float(counts[self.of] / max(counts.sum(), 1e-300))
+            if kept.stated is not None and (own.class_id == self.of or len(counts) == 2):
+                share = float(kept.stated.share) if own.class_id == self.of else 1.0 - float(kept.stated.share)
+            return (-share, -float(counts.sum()), kept.line.place)
+
+        ordered = sorted(lines, key=rate)
+        if self.is_own or not self.rules.is_ranked:
+            return ordered
+        places = np.array([kept.line.place for kept in ordered], dtype=np.int64)
+        ranked = keep_ranking(self.rules, deleted, places)
+        return [ordered[place] for place in ranked.tolist()]
+
+
+class _Kept(NamedTuple):
+    """A line that is written, what it states, and its number among the lines that a budget was spent on."""
+
+    line: Line
+    stated: Stated | None
+    number: int
+
+
+def _copy(deletions: Deletions) -> Deletions:
+    return Deletions(**{name: np.array(values) for name, values in vars(deletions).items()})
+
+
+def _count(made: Rules, given: GivenRows | None) -> Rules:
+    """Count the rows that each line decides, and that each written rule covers."""
+    layout = made.layout
+    assert layout is not None
+    unknown = np.full((made.n_lines, made.tree.n_classes), np.nan)
+    covered = np.array(made.covered_counts)
+    if given is None:
+        # Without rows it is known of an "otherwise" whose class no rule of its section has: none takes rows from it.
+        for section, line in enumerate(layout.rest_lines.tolist()):
+            rules = made.leaves[layout.starts[section] : layout.starts[section + 1]]
+            if made.is_exact and layout.defaults[section] not in made.paths.leaf_class[rules]:
+                unknown[line] = made.leaf_counts[layout.stands_for(line)].sum(axis=0)
+        assert made.choice is not None
+        covered[made.paths.rule[made.deleted != made.choice.deletions.deleted]] = np.nan  # rules of other rows now
+        return made.change(decided_counts=unknown, covered_counts=covered)
+    with made._open(*given) as rows:
+        counted = rows.fold(without_facts(made.tree), LineCounter(made.change(decided_counts=unknown)))
+    covered[made.leaves] = counted.covered
+    return made.change(decided_counts=counted.decided, covered_counts=covered)
+
+
+def _find_default(rules: Rules, otherwise: Any) -> int | None:
+    """Find the class that the caller named for "otherwise"."""
     if isinstance(otherwise, str) and otherwise == "auto":
-        return list(range(len(labels)))
-    if isinstance(otherwise, np.generic):
-        otherwise = otherwise.item()
+        return None
+    found = _find_class(rules, otherwise, "to leave to otherwise", ", and 'auto' chooses one")
+    if found not in rules.paths.leaf_class:
+        raise ParameterError(f"No leaf predicts {otherwise!r}: leave otherwise out, or name a class that one predicts.")
+    return found
+
+
+def find_class_of_interest(rules: Rules, of: Any) -> int | None:
+    """Find the class that lines are ordered by: the one that was named, or the rarer of two."""
+    if of is not None:
+        return _find_class(rules, of, "of interest", "")
+    if rules.tree.n_classes != 2:
+        return None
+    counts = np.nan_to_num(rules.leaf_counts).sum(axis=0)
+    return int(counts[0] < counts[1]) ^ 1 if counts[0] != counts[1] else 1
+
+
+def _find_class(rules: Rules, named: Any, what: str, also: str) -> int:
+    labels = rules.tree.classes.tolist()
+    if isinstance(named, np.generic):
+        named = named.item()
     for names in (labels, list(rules.tree.class_names)):
-        if otherwise in names:
-            return [names.index(otherwise)]
-    hint = did_you_mean(otherwise, [str(label) for label in labels]) if isinstance(otherwise, str) else ""
-    raise ParameterError(
-        f"There is no class {otherwise!r} to leave to otherwise: the classes are {shorten(labels)}, and 'auto' chooses "
-        f"one.{hint}"
-    )
+        if named in names:
+            return names.index(named)
+    hint = did_you_mean(named, [str(label) for label in labels]) if isinstance(named, str) else ""
+    raise ParameterError(f"There is no class {named!r} {what}: the classes are {shorten(labels)}{also}.{hint}")
 
 
-def _possible_tree(rules: Rules) -> Any:
-    """The tree over possible rows, or over all rows where nothing may be known about the columns."""
-    tree = rules.tree
-    if rules.parameters.get("domain_knowledge", True):
-        return find_feasible(tree).tree
-    if tree.columns is not None and tree.columns.encoded is not None:
-        return tree.columns.encoded
-    return without_facts(tree)
-
-
-def _cover_all(rules: Rules, defaults: list[int]) -> tuple[NDArray[np.int64], int, Containment]:
-    """Choose rules that stand for all leaves of every class but one, and that class."""
-    paths = rules.paths
-    contained = find_containment(_possible_tree(rules), paths, rules.deleted)
-    lengths = rules.lengths
-    chosen = {c: choose_rules(contained, lengths, paths.leaf_class == c) for c in np.unique(paths.leaf_class).tolist()}
-    # Of the classes that no leaf predicts, which leave all rules to be written, the first stands for the others.
-    unpredicted = sorted(set(defaults) - set(chosen))[:1]
-    written = {
-        default: np.concatenate([np.zeros(0, np.int64), *(some for c, some in chosen.items() if c != default)])
-        for default in [*(c for c in defaults if c in chosen), *unpredicted]
-    }
-    default = min(written, key=lambda c: (*_cost(rules, written[c], c), c))
-    return written[default], default, contained
-
-
-def _cost(rules: Rules, chosen: NDArray[np.int64], default: int, deleted: Any = None) -> tuple[int, int, float]:
-    """Conditions, then rules; then, negated, the training rows of the class that is not written: more are better."""
-    gone = rules.deleted if deleted is None else deleted
-    lengths = rules.paths.count(~gone)
-    rows = float(np.nan_to_num(rules.leaf_support[rules.paths.leaf_class == default]).sum())
-    return int(lengths[chosen].sum()), len(chosen), -rows
-
-
-class BeyondBudget(InputError):
-    """The rules of a method differ from the tree on more rows than a budget allows, before it is spent."""
-
-
-class _Prepared(NamedTuple):
-    """The training rows, looked at once for any budget; without conditions there is nothing to spend."""
-
-    evidence: RowEvidence
-    mixture: MixedRows | None
-    cells: Cells | None
-
-
-def _prepare(rules: Rules) -> _Prepared:
-    """Put the training rows, and shuffled copies of them, together by the conditions that they pass."""
-    if rules.training is None:
+def _find_tolerance(asked: float | None, *, is_known: bool) -> float:
+    """Settle the tolerance of a list; without counts only classes can be kept."""
+    if asked is None:
+        return LIST_TOLERANCE if is_known else CLASSES_ONLY
+    if asked < CLASSES_ONLY and not is_known:
         raise InputError(
-            "A budget is spent on training rows, which these rules do not have: make them with "
-            "simplify(model, X, y, budget=…), or leave budget out."
+            f"A tolerance of {asked:g} is about the shares of leaves, which this tree does not know: pass X and y, or "
+            "tolerance=1, which keeps classes only."
         )
-    tree, paths = rules.tree, rules.paths
-    with rules._open(*rules.training) as source:
-        held = source.hold(lambda: ModelTerms.of(tree), ROW_BY_ROW, NO_BUDGET)
-        evidence = RowEvidence(tree, *held.read_labelled(tree))
-    if not len(paths.links):
-        return _Prepared(evidence, None, None)
-    mixture = mix_rows(tree, paths, evidence.listed, SMOOTHING)
-    return _Prepared(evidence, mixture, make_cells(tree, paths, rules.deleted, mixture))
-
-
-def _spend(rules: Rules, defaults: list[int], budget: float, tolerance: float, prepared: _Prepared) -> Rules:
-    """Delete and drop jointly under a budget, for each class that may be left out."""
-    evidence, mixture, cells = prepared
-    if mixture is None or cells is None:
-        return _finish(rules, rules, *_cover_all(rules, defaults), None, budget, tolerance, rules.training)
-    paths = rules.paths
-    results = {
-        default: delete_jointly(
-            paths, rules.deleted, cells, default, limits=mixture.limits(budget), tolerance=tolerance
-        )
-        for default in defaults
-    }
-    spent = {c: max(joint.disagreement, joint.mixed_disagreement) for c, joint in results.items()}
-    within = [c for c in defaults if spent[c] <= budget + TINY]
-    if not within:
-        raise BeyondBudget(
-            f"The rules of {rules.method!r} claim {100 * min(spent.values()):.3g} % of the rows for another class than "
-            f"the tree, or for two, before anything is spent, beyond the budget of {100 * budget:.6g} %: raise the "
-            "budget, or start from 'exact', which is the default."
-        )
-    is_rare = {c: bool((rest := results[c].rest_counts)[c] < rest.max()) for c in within}
-    default = min(within, key=lambda c: (is_rare[c], *_cost(rules, results[c].chosen, c, results[c].deleted), c))
-    joint = results[default]
-    counts, _ = evidence.count(paths, joint.deleted)
-    # Only written rules lost conditions to the budget; the others are as they were.
-    shortened = rules.change(
-        deletions=_explain(rules.deletions, joint, paths.rule, find_reliability(paths, cells.leaf_counts)),
-        covered_counts=np.array(counts),
-    )
-    contained = find_containment(_possible_tree(rules), paths, joint.deleted)
-    return _finish(rules, shortened, joint.chosen, default, contained, joint, budget, tolerance, rules.training)
-
-
-def _explain(
-    before: Deletions, joint: JointResult, rule: NDArray[np.int32], leaf_reliability: NDArray[np.float64]
-) -> Deletions:
-    """Give every condition of a written rule that the budget was asked about its reason."""
-    numbers = {name: np.array(getattr(before, name)) for name in vars(before)}
-    result = type(before)(**numbers)
-    judged = ~before.deleted & np.isin(rule, joint.chosen)
-    result.before[judged], result.after[judged] = joint.before[judged], joint.after[judged]
-    result.number[judged] = joint.real[judged]
-    result.node[judged] = -1
-    result.keep(judged, Why.TOO_MANY_OTHERWISE)
-    result.delete(joint.paid, Why.DECIDED_OTHERWISE)
-    guarded = joint.is_guarded
-    result.keep(guarded, Why.TOO_UNRELIABLE)
-    result.before[guarded], result.after[guarded] = leaf_reliability[rule[guarded]], joint.trial[guarded]
-    result.number[guarded] = np.nan
-    unseen = judged & np.isnan(leaf_reliability)[rule]
-    result.keep(unseen, Why.NO_ROWS)
-    for values in (result.before, result.after, result.number):
-        values[unseen] = np.nan
-    return result
-
-
-def _finish(
-    source: Rules,
-    rules: Rules,
-    chosen: NDArray[np.int64],
-    default: int,
-    contained: Containment,
-    joint: JointResult | None,
-    budget: float,
-    tolerance: float,
-    given: GivenRows | None,
-) -> Rules:
-    """Order the rules, and count what each decides."""
-    tree, paths = rules.tree, rules.paths
-    counts = None
-    if len(chosen) <= FEW_RULES and given is not None:
-        with rules._open(*given) as rows:
-            counts = rows.fold(without_facts(tree), CoverCounter(rules, chosen))
-    if counts is not None:
-        covered, weights = counts.covered(len(chosen)), counts.counts.sum(axis=1)
-        explained = [np.flatnonzero(own) for own in covered.T]
-    else:
-        explained = [contained.of_rule(rule) for rule in chosen.tolist()]
-        weights = np.nan_to_num(rules.leaf_support, nan=1.0)
-    making = replace(rules.making, budget=budget, tolerance=tolerance)
-    order = order_rules(explained, weights, paths.leaf_class[chosen], rules.lengths[chosen])
-    if rules.is_ranked and not (rules.is_exact and not budget):
-        order = keep_ranking(rules, chosen, order)
-    if counts is not None:
-        order = lift_rare(order, paths.leaf_class[chosen], partial(counts.count_decided, len(chosen)))
-    written = chosen[order]
-    lists = [contained.of_rule(rule) for rule in written.tolist()]
-    made = rules.change(
-        making=making,
-        leaves=written,
-        default=default,
-        decided_counts=np.full((len(written) + 1, tree.n_classes), np.nan),
-        choice=Choice(
-            deletions=source.deletions,
-            covered_counts=source.covered_counts,
-            stand_ins=(
-                np.concatenate([[0], np.cumsum([len(some) for some in lists], dtype=np.int64)]),
-                np.concatenate([np.zeros(0, dtype=np.int64), *lists]),
-            ),
-            drop_costs=np.full((3, len(rules)), np.nan)
-            if joint is None
-            else np.stack([joint.drop_before, joint.drop_after, joint.drop_real]),
-        ),
-    )
-    if counts is None:
-        return _count_many(made, given)
-    decided = counts.count_decided(len(order), order)
-    return made.change(decided_counts=decided[np.append(order, len(order))])
-
-
-def _count_many(made: Rules, given: GivenRows | None) -> Rules:
-    """Count what each of many rules decides in a pass of its own, now that their order is known."""
-    if given is not None:
-        with made._open(*given) as rows:
-            return made.change(decided_counts=rows.fold(without_facts(made.tree), AuditCounter(made)).by_line)
-    if not made.is_exact:
-        return made
-    known = np.full((len(made) + 1, made.tree.n_classes), np.nan)
-    # Without rows, what the leaves that no exact rule covers hold.
-    known[-1] = made.leaf_counts[made.paths.leaf_class == made.default].sum(axis=0)
-    return made.change(decided_counts=known)
+    return asked

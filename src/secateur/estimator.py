@@ -24,7 +24,6 @@ from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.state import rules_from_state, rules_to_state
 from secateur.frames import frame_columns
 from secateur.methods import METHODS, find_method
-from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.settings import check_flag, check_share
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import hold_rows, open_rows
@@ -63,15 +62,20 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         :func:`secateur.approximate`.
     method : str, default="exact"
         A name in :data:`METHODS`, or one of the paper's. The default predicts as the tree does.
-    tolerance : float in [0, 1], default=0.05
-        ε of ``faithful``, ``mismatch`` and ``budgeted``: how far a rule's training reliability may move from its leaf's
-        own (``budgeted``: how far below). Of a list with a budget: how far it may fall.
+    tolerance : float in [0, 1], default=None
+        ε of a list by ``exact``: how far a line's share may lie from that of a row's own leaf; 0.1 by default, and 1
+        keeps classes only. ε of ``faithful``, ``mismatch`` and ``budgeted``: how far a rule's training reliability may
+        move from its leaf's own (``budgeted``: how far below); 0.05 by default.
     each_leaf : bool, default=False
         Whether to make one rule for each leaf instead of a list that ends in "otherwise".
     budget : float in [0, 1], default=0.0
         Of a list: fraction of training rows whose answer may differ from the tree's.
+    sections : int, default="auto"
+        The most sections of a list by ``exact``.
     otherwise : label, default="auto"
         The class that a list leaves to "otherwise"; by default the one that leaves the fewest conditions.
+    of : label, default=None
+        The class of interest, by whose share the lines of a section are listed; by default the rarer of two classes.
     fidelity, max_rules : float and int, default=None
         Of a forest or a boosted model: what the list should be, as in :func:`secateur.approximate`.
     protect : bool, default=True
@@ -142,18 +146,20 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     3. versicolor otherwise                    54 rows, 90.7% versicolor
     <BLANKLINE>
     Right for 96.0% of the 150 training rows; always saying setosa is right for 33.3%.
-    No answer changes: every possible row gets the tree's answer.
+    No answer changes, and no probability moves by more than 10 points, for any possible row.
     """
 
     def __init__(
         self,
         estimator: Any = None,
         method: str = "exact",
-        tolerance: float = DEFAULT_TOLERANCE,
+        tolerance: float | None = None,
         *,
         each_leaf: bool = False,
         budget: float = 0.0,
+        sections: Any = "auto",
         otherwise: Any = "auto",
+        of: Any = None,
         fidelity: float | None = None,
         max_rules: int | None = None,
         protect: bool = True,
@@ -177,7 +183,9 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         self.tolerance = tolerance
         self.each_leaf = each_leaf
         self.budget = budget
+        self.sections = sections
         self.otherwise = otherwise
+        self.of = of
         self.fidelity = fidelity
         self.max_rules = max_rules
         self.protect = protect
@@ -272,7 +280,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         return self.rules_.predict_proba(rows, of)
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
-        """Tell which rules cover which rows.
+        """Tell which lines hold for which rows: the rules that cover a row, or "otherwise" of its section.
 
         Parameters
         ----------
@@ -280,14 +288,14 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
         Returns
         -------
-        ndarray of bool, shape (n_rows, n_rules)
-            True where the rule at that place in ``rules_`` covers the row.
+        ndarray of bool, shape (n_rows, n_lines)
+            True where the line at that place in ``rules_.lines`` holds for the row.
         """
         rows = self._check_rows(X)
-        return self.rules_.covers(rows)
+        return self.rules_._on_rows("covers", rows, self.rules_.find_active)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Name the columns of ``transform``: each rule in one line, numbered from 1.
+        """Name the columns of ``transform``: each line, numbered from 1.
 
         Parameters
         ----------
@@ -296,13 +304,13 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
 
         Returns
         -------
-        ndarray of str, shape (n_rules,)
+        ndarray of str, shape (n_lines,)
         """
         check_is_fitted(self, "rules_")
         if input_features is not None:
             self._check_input_names(input_features)
         # Two rules may read the same, so the text alone is no name.
-        return np.array([f"rule {rule.index + 1}: {rule.text}" for rule in self.rules_], dtype=object)
+        return np.array([f"rule {rule.index + 1}: {rule.text}" for rule in self.rules_.lines], dtype=object)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Tell where parameters passed to ``fit`` go.
@@ -348,19 +356,25 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         """Check the settings of all methods, and list those that the chosen one reads."""
         chosen = find_method(self.method)
         given = self.get_params(deep=False)
+        if self.tolerance is None:
+            del given["tolerance"]  # what the method, or a list, takes by default
         for method in METHODS.values():
             replace(method, **{name: given[name] for name in method.parameters if name in given})
         settings = {name: given[name] for name in chosen.parameters if name in given}
         if check_flag("each_leaf", self.each_leaf):
             return {**settings, "each_leaf": True}
-        budget = check_share("budget", self.budget)
-        if budget:
-            settings["tolerance"] = check_share("tolerance", self.tolerance)
-        return {**settings, "budget": budget, "otherwise": self.otherwise}
+        of_list: dict[str, Any] = {
+            "budget": check_share("budget", self.budget),
+            "otherwise": self.otherwise,
+            "of": self.of,
+        }
+        if chosen.name == "exact":
+            of_list |= {"tolerance": self.tolerance, "sections": self.sections}
+        return {**settings, **of_list}
 
     def _approximate(self, fitted: Any, X: Any, y: NDArray[Any]) -> Rules:
         """Make a list that approximates a model of several trees."""
-        others = {"method": "exact", "budget": 0.0, "groups": None, "integers": None, "facts": None}
+        others = {"method": "exact", "budget": 0.0, "of": None, "groups": None, "integers": None, "facts": None}
         for name, default in others.items():
             if getattr(self, name) != default:
                 raise ParameterError(

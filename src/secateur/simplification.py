@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.adapters.forests import is_ensemble, is_forest
-from secateur.choosing import NO_BUDGET, ROW_BY_ROW, choose_lines
+from secateur.choosing import NO_BUDGET, ROW_BY_ROW, ListForm, choose_lines
 from secateur.counting.counted_evidence import Evidence
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS, Deletions, Method, Problem, find_method, list_methods
-from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.monotonicity import NotMonotoneError
 from secateur.methods.settings import check_flag, check_share
 from secateur.problem import Knowledge, ModelReader, find_terms, open_forest, open_rows_of
@@ -30,6 +29,8 @@ from secateur.tree.tree import Tree
 
 __all__ = ["simplify"]
 
+OF_A_LIST = ("sections", "otherwise", "of")
+
 
 def simplify(
     model: Any,
@@ -40,7 +41,9 @@ def simplify(
     each_leaf: bool = False,
     tolerance: float | None = None,
     budget: float = 0.0,
+    sections: Any = "auto",
     otherwise: Any = "auto",
+    of: Any = None,
     sample_weight: Any = None,
     evidence: Evidence | None = None,
     feature_names: Sequence[str] | None = None,
@@ -55,8 +58,9 @@ def simplify(
 ) -> Rules:
     """Turn a fitted tree into a short rule list, or into one short rule for each leaf.
 
-    The conditions that do not matter are deleted from the rule of each leaf. In a list, the rules of one class are not
-    written: a row that no rule covers is of that class. Of the others, few stay that say the same.
+    The conditions that do not matter are deleted. In a list, the tree's first splits become sections, and in each
+    section the rows that no rule covers get the class of "otherwise". A line answers only for leaves of its class whose
+    shares lie close together, so that no row's probability moves by more than the tolerance.
 
     Parameters
     ----------
@@ -79,14 +83,22 @@ def simplify(
     each_leaf : bool, default=False
         Whether to give one rule for each leaf, in source order, as the paper does, instead of a list.
     tolerance : float, default=None
-        ε of the methods ``faithful``, ``mismatch`` and ``budgeted``: how far a rule's training reliability may move
-        from its leaf's own (``budgeted``: how far below). Of a list with a budget, how far it may fall by a deletion
-        that the budget pays for. 0.05 by default.
+        Of a list by ``exact``: ε, how far the share that a line states may lie from that of a row's own leaf, for every
+        possible row; 0.1 by default, and 1 keeps classes only. Of the methods ``faithful``, ``mismatch`` and
+        ``budgeted``: how far a rule's training reliability may move from its leaf's own (``budgeted``: how far below);
+        0.05 by default.
     budget : float, default=0.0
-        Fraction of training rows whose answer may differ from the tree's; of a list only. 0 changes no answer that the
-        method does not change.
+        Of a list: fraction of the training rows, of all and of those of each class that the tree predicts, that may be
+        off, by class or by more than the tolerance.
+    sections : int, default="auto"
+        Of a list by ``exact``: the most sections. ``"auto"`` takes up to four, or as many as there are classes and at
+        most eight, where each split between them saves three conditions.
     otherwise : label, default="auto"
-        The class that a list does not write; by default the one that leaves the fewest conditions.
+        The class of "otherwise" in every section in which it occurs; by default the one that leaves the fewest
+        conditions.
+    of : label, default=None
+        The class of interest: the lines of a section are listed by its share, highest first. By default the rarer of
+        two classes.
     sample_weight : array-like of shape (n_rows,), or str, default=None
         Weights of the training rows; of a table or data frame the column that holds them.
     evidence : Evidence, default=None
@@ -158,7 +170,7 @@ def simplify(
     >>> print(rules[5].reasons[2])
     without it the tree still says virginica wherever the rule holds
     """
-    form = _Form.check(each_leaf, tolerance, budget, otherwise)
+    form = _Form.check(each_leaf, tolerance, budget, sections, otherwise, of)
     known = Knowledge(feature_names, class_names, accepts_missing, groups, integers, facts, domain_knowledge)
     chosen = find_method(method, form.settle(method, settings), others=simplify.__kwdefaults__ or ())
     if progress is not None and not callable(progress):
@@ -171,7 +183,8 @@ def simplify(
     if is_ensemble(model) and not each_leaf:
         named = {"feature_names": feature_names, "class_names": class_names}
         others = {"sample_weight": sample_weight, "accepts_missing": accepts_missing, "groups": groups}
-        others |= {"integers": integers, "facts": facts, "budget": budget or None, "tolerance": tolerance, **settings}
+        others |= {"integers": integers, "facts": facts, "budget": budget or None, "tolerance": tolerance, "of": of}
+        others |= {"sections": None if sections == "auto" else sections, **settings}
         return _approximate(model, X, y, otherwise, named, others)
     check_pair(X, y, sample_weight)
     with nullcontext() if X is None else open_rows_of(model, X, y, sample_weight) as rows:
@@ -187,38 +200,41 @@ class _Form(NamedTuple):
     """What the rules should be: one for each leaf, or a list with these settings."""
 
     each_leaf: bool
-    tolerance: float | None
     budget: float
-    otherwise: Any
+    lines: ListForm
 
     @classmethod
-    def check(cls, each_leaf: Any, tolerance: Any, budget: Any, otherwise: Any) -> _Form:
+    def check(cls, each_leaf: Any, tolerance: Any, budget: Any, sections: Any, otherwise: Any, of: Any) -> _Form:
         check_flag("each_leaf", each_leaf)
-        tolerance = None if tolerance is None else check_share("tolerance", tolerance)
+        lines = ListForm(None if tolerance is None else check_share("tolerance", tolerance), sections, otherwise, of)
         budget = check_share("budget", budget)
-        if each_leaf and (budget or not (isinstance(otherwise, str) and otherwise == "auto")):
-            name = "budget" if budget else "otherwise"
-            raise ParameterError(f"{name} is for a list: leave it out, or leave out each_leaf=True.")
-        return cls(bool(each_leaf), tolerance, budget, otherwise)
+        if each_leaf:
+            asked = {"budget": bool(budget), **{n: getattr(lines, n) != getattr(ListForm(), n) for n in OF_A_LIST}}
+            name = next((name for name, is_asked in asked.items() if is_asked), None)
+            if name is not None:
+                raise ParameterError(f"{name} is for a list: leave it out, or leave out each_leaf=True.")
+        return cls(bool(each_leaf), budget, lines)
 
     def settle(self, method: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Give the method the tolerance, if it reads one."""
-        if self.tolerance is None:
-            return settings
-        reads = "tolerance" in find_method(method).parameters
-        if not reads and not self.budget:
+        found = find_method(method)
+        is_own = found.name == "exact" and not self.each_leaf
+        if not is_own and self.lines.sections not in ("auto", 1):
             raise ParameterError(
-                f"The method {find_method(method).name!r} reads no tolerance, and there is no budget: leave tolerance "
-                f"out, or use {list_methods(reading='tolerance')}."
+                f"A list of the rules of {found.name!r} has one section: leave sections out, or use 'exact'."
             )
-        return {**settings, "tolerance": self.tolerance} if reads else settings
+        if self.lines.tolerance is None or is_own:
+            return settings
+        if "tolerance" not in found.parameters:
+            raise ParameterError(
+                f"The method {found.name!r} reads no tolerance: leave tolerance out, or use "
+                f"{list_methods(reading='tolerance')}, or a list of 'exact'."
+            )
+        return {**settings, "tolerance": self.lines.tolerance}
 
     def finish(self, rules: Rules, rows: GivenRows | None) -> Rules:
         """Choose lines, unless there is to be a rule for each leaf."""
-        if self.each_leaf:
-            return rules
-        tolerance = DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
-        return choose_lines(rules, budget=self.budget, tolerance=tolerance, otherwise=self.otherwise, rows=rows)
+        return rules if self.each_leaf else choose_lines(rules, self.lines, budget=self.budget, rows=rows)
 
 
 def _approximate(model: Any, X: Any, y: Any, otherwise: Any, named: dict[str, Any], others: dict[str, Any]) -> Rules:

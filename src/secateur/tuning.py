@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from secateur.adapters.forests import is_forest
 from secateur.adapters.pipelines import is_pipeline
-from secateur.choosing import choose_lines
+from secateur.choosing import ListForm, choose_lines
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean
 from secateur.frames import frame_columns
 from secateur.methods import find_method, list_methods
@@ -102,7 +102,7 @@ def select(
     progress : bool, default=True
         Whether to show a bar on a terminal.
     **settings : object
-        Other settings of the method, and ``tolerance`` of a list with a budget.
+        Other settings of the method, and ``tolerance`` and ``sections`` of a list.
 
     Returns
     -------
@@ -146,7 +146,7 @@ class _Search:
     method: str
     values: list[float]
     settings: dict[str, Any]  # of the method
-    guard: dict[str, Any]  # of a list
+    form: ListForm  # of a list
     ceiling: float = 0.0
     min_accuracy_change: float = 0.0
     otherwise: Any = "auto"
@@ -161,18 +161,18 @@ class _Search:
 
     @classmethod
     def plan(cls, over: str, method: str, grid: Any, settings: dict[str, Any]) -> _Search:
-        guard: dict[str, Any] = {}
-        if over == "budget" and "tolerance" in settings:
-            guard["tolerance"] = check_share("tolerance", settings["tolerance"])
-            if "tolerance" not in find_method(method).parameters:
-                settings = {name: value for name, value in settings.items() if name != "tolerance"}
+        form = ListForm()
+        if over == "budget" and find_method(method).name == "exact":
+            own = {name: settings[name] for name in ("tolerance", "sections") if name in settings}
+            form = ListForm(**own)
+            settings = {name: value for name, value in settings.items() if name not in own}
         chosen = find_method(method, settings)
         if over == "budget":
-            return cls(over, chosen.name, _check_grid(over, BUDGETS if grid is None else grid), settings, guard)
+            return cls(over, chosen.name, _check_grid(over, BUDGETS if grid is None else grid), settings, form)
         if chosen.knob is None or chosen.knob.setting != over:
             fit = list_methods(reading=over, as_knob=True)
             raise ParameterError(f"A {over} can be selected for {fit}, found {method!r}.")
-        return cls(over, chosen.name, _check_grid(over, chosen.knob.grid if grid is None else grid), settings, guard)
+        return cls(over, chosen.name, _check_grid(over, chosen.knob.grid if grid is None else grid), settings, form)
 
 
 @dataclass(frozen=True)
@@ -296,9 +296,8 @@ def _audit_fold(
     if not search.is_list:
         return [audit(make(**{**search.settings, search.parameter: value})) for value in search.values]
     rules = make(**search.settings)
-    return [
-        audit(choose_lines(rules, budget=value, otherwise=search.otherwise, **search.guard)) for value in search.values
-    ]
+    form = search.form._replace(otherwise=search.otherwise)
+    return [audit(choose_lines(rules, form, budget=value)) for value in search.values]
 
 
 def _make_folds(cv: Any, labels: NDArray[Any]) -> Any:

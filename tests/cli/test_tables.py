@@ -130,16 +130,19 @@ def test_simplify_prints_a_short_list(file: str, budget: str, files: Path) -> No
     told = one_line(result.stdout)
     for line in lay_out(replace(make_listing(rules), before=(), after=())).splitlines():
         assert one_line(line) in told
-    assert ("No answer changes: " in told) == (budget == "0")
-    assert ("At most 2 % of the training rows are answered differently from the tree" in told) == (budget != "0")
-    size = f"{len(rules)} rules with {rules.n_conditions} conditions"
+    kept = "No answer changes, and no probability moves by more than 10 points, for any possible row."
+    assert (kept in told) == (budget == "0")
+    spent = "At most 2 % of the training rows, of all and of each class, get another class than from the tree, or a "
+    assert (spent in told) == (budget != "0")
+    assert len(rules.sections) > 1
+    size = f"{len(rules)} rules in {len(rules.sections)} sections with {rules.n_conditions} conditions"
     assert f"{size}; the tree has {rules.tree_rules} with {rules.tree_conditions}." in told
     assert "Verified." not in told
     verbose = invoke(*run(files), "--budget", budget, "--verbose").stdout
     assert rules.guarantee in one_line(verbose.replace("│", " "))
     assert "differs from the tree on " in verbose
     assert ("Verified." in verbose) == (budget == "0")
-    unpriced = "numbers behind these kinds of reasons are taken as stated: decided-otherwise"
+    unpriced = "numbers behind these kinds of reasons are taken as stated: paid, too-dear"
     assert (unpriced in one_line(verbose)) == (budget != "0")
     reasons = one_line(invoke(*run(files), "--budget", budget, "--reasons").stdout)
     assert all(reason.text in reasons for rule in rules for reason in rule.reasons.values())
@@ -168,8 +171,13 @@ def test_a_short_list_fits_the_screen(width: int, files: Path, monkeypatch: pyte
 def test_the_class_of_otherwise_is_chosen(files: Path) -> None:
     for label in ("repaid", "default"):
         content = json.loads(invoke(*run(files), "--otherwise", label, "--json").stdout)
-        assert (content["each_leaf"], content["otherwise"]) == (False, label)
-        assert content["rules"]["lines"][-1]["prediction"] == label
+        assert content["each_leaf"] is False
+        leaves, tree = content["rules"]["leaves"], load(files / "list.json").tree
+        for line in content["rules"]["lines"]:
+            if line["leaf_id"] is None:  # of a section in which the class occurs
+                node = content["rules"]["sections"][line["section"]]
+                first, last = (int(runs[node]) for runs in tree.leaf_runs)
+                assert line["prediction"] == label or label not in leaves["predictions"][first:last]
     refused = invoke(*run(files), "--otherwise", "repayed")
     assert "Did you mean 'repaid'?" in str(refused.exception)
 
@@ -177,7 +185,10 @@ def test_the_class_of_otherwise_is_chosen(files: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--tolerance", "0.1"), "--tolerance would do nothing: the method 'exact' reads none, and there is no --bud"),
+        (("--each-leaf", "--tolerance", "0.1"), "--tolerance would do nothing: the method 'exact' reads none."),
+        (("--method", "none", "--tolerance", "0.1"), "--tolerance would do nothing: the method 'none' reads none."),
+        (("--each-leaf", "--sections", "2"), "--sections is for a short list"),
+        (("--each-leaf", "--of", "repaid"), "--of is for a short list"),
         (("--each-leaf", "--otherwise", "repaid"), "--otherwise is for a short list: leave it out, or leave out --eac"),
         (("--each-leaf", "--budget", "0.1"), "--budget is for a short list: leave it out, or leave out --each-leaf"),
         (("--each-leaf", "--budget", "0"), "--budget is for a short list"),
@@ -698,7 +709,8 @@ def test_a_file_of_a_short_list_is_explained(file: str, files: Path) -> None:
     assert [one["prediction"] for one in told] == rules.predict(rows).tolist()
     shown = invoke("explain", files / file, files / "later.csv").stdout.splitlines()
     assert [line.split()[2] for line in shown] == rules.predict(rows).tolist()
-    assert sum("otherwise: no rule holds" in line for line in shown) == (rules.apply(rows) == len(rules)).sum() > 0
+    rests = [line.index for line in rules.lines if line.is_otherwise]
+    assert sum(": otherwise " in line for line in shown) == np.isin(rules.apply(rows), rests).sum() > 0
     row = {"age": 25.0, "income": None, "children": 2.0, "purpose": "car", "member": "no"}
     one = invoke("explain", files / file, "--row", json.dumps(row))
     assert one.stdout.strip() == rules.explain(row).text
@@ -710,7 +722,7 @@ def test_a_file_of_a_short_list_is_verified(file: str, files: Path, tmp_path: Pa
     result = invoke("verify", files / file, *given)
     assert result.exit_code == (0 if file == "list.json" else 2), result.output
     rules = load(files / file)
-    size = f"{len(rules)} rules with {rules.n_conditions} conditions"
+    size = f"{len(rules)} rules in {len(rules.sections)} sections with {rules.n_conditions} conditions"
     said = f"{size}; the tree has {rules.tree_rules} with {rules.tree_conditions}."
     assert said in result.stdout
     assert "the rules belong to the model's tree" in result.stdout
@@ -752,7 +764,7 @@ def test_a_file_of_a_short_list_is_audited(files: Path, tmp_path: Path) -> None:
     content = json.loads(moved.stdout)
     assert (moved.exit_code, content["ok"]) == (1, False)
     rules = load(files / "list.json")
-    assert len(content["lines"]) == len(rules) + 1
+    assert len(content["lines"]) == rules.n_lines
     assert content["lines"][-1]["text"] == rules.lines[-1].text
     found = rules.audit(tmp_path / "changed.parquet", "outcome").per_line
     assert [one["verdict"] for one in content["lines"]] == found.verdicts.tolist()

@@ -274,7 +274,7 @@ def test_rules_are_written_by_keyword_options() -> None:
         (
             "text",
             {"reason": True},
-            "'text' has no option 'reason'; its options are reasons, width. Did you mean 'reasons'",
+            "'text' has no option 'reason'; its options are reasons, nested, width. Did you mean 'reasons'",
         ),
         ("csv", {"table": "a"}, "'csv' has no option 'table'; it has none"),
         ("text", {"reasons": "no"}, "Expected reasons as True or False, found 'no'"),

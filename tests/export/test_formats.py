@@ -13,8 +13,9 @@ import brute_force
 import numpy as np
 import pytest
 import strategies
-from export.forms import FORMS, both_forms, in_form
+from export.forms import FORMS, both_forms, in_form, list_settings
 from exported_rules import ward_rules
+from forged_files import give_reason, word_again
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from rich.console import Console
@@ -35,7 +36,7 @@ def rules() -> secateur.Rules:
 
 @pytest.fixture(scope="module")
 def iris() -> secateur.Rules:
-    """A list with a budget, which has unwritten rules."""
+    """A list in two sections, with a budget that was spent."""
     X, y = load_iris(return_X_y=True)
     return secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, budget=0.05)
 
@@ -55,7 +56,7 @@ These rules predict the class: of 8 training rows, 62.5% are - and 37.5% +.
 2. - otherwise                                 5 rows, 100.0% -
 
 Right for 100.0% of the 8 training rows; always saying - is right for 62.5%.
-No answer changes: every possible row gets the tree's answer."""
+No answer changes for any possible row."""
 
 
 @pytest.mark.parametrize(("form", "golden"), [("each leaf", GOLDEN_TEXT), ("list", LIST_TEXT)])
@@ -127,8 +128,10 @@ DAMAGE = [
             "budget",
             "tolerance",
             "is_ranked",
+            "of",
+            "sections",
             "lines",
-            "unwritten",
+            "written",
             "tree",
         )
     ),
@@ -138,7 +141,7 @@ DAMAGE = [
     ),
     *(
         (lambda c, name=name: c["lines"][0].pop(name), f"has no field '{name}'")
-        for name in ("leaf_id", "prediction", "class_counts", "stands_for")
+        for name in ("leaf_id", "section", "prediction", "share", "window", "class_counts", "stands_for")
     ),
     (lambda c: c["leaves"]["leaf_ids"].pop(), "leaf_ids of the rules JSON are not those of its tree"),
     (lambda c: c["leaves"]["links"].reverse(), "links of the rules JSON are not those of its tree"),
@@ -157,8 +160,8 @@ DAMAGE = [
     (lambda c: c["lines"][0].update(leaf_id="1"), "a rule of node '1', which is not a leaf"),
     (lambda c: c["lines"][0].update(prediction="?"), r"predicts '\?', but its leaf"),
     (lambda c: c["lines"][0]["class_counts"].__setitem__(0, "9"), "class counts for each of"),
-    (lambda c: c["lines"].pop(), "rules and no otherwise, but not one for each of"),
-    (lambda c: c.update(lines=[]), "has 0 rules and no otherwise"),
+    (lambda c: c.update(of="?"), r"The class of interest '\?' is not one of"),
+    (lambda c: c.update(of=False), "The class of interest False is not one of"),
     (lambda c: c["tree"]["children_left"].__setitem__(0, 0), "breaks an invariant"),
     (lambda c: c.update(method="magic"), "no method 'magic'"),
     (lambda c: c.update(is_ranked=1), "true or false in 'is_ranked'"),
@@ -166,39 +169,66 @@ DAMAGE = [
     (lambda c: c.update(tolerance=None), "tolerance as a number from 0 to 1"),
     (lambda c: c.update(approximation={}), "has no field 'counts'"),
     (lambda c: c.pop("guarantee"), "has no field 'guarantee'"),
-    (lambda c: c.pop("before_budget"), "has no field 'before_budget'"),
+    (lambda c: c.update(before_budget=None), "has a field 'before_budget' that no version of it has"),
+    (lambda c: c.update(unwritten=[]), "has a field 'unwritten' that no version of it has"),
     (lambda c: c["parameters"].update(domain_knowledge=1), "domain_knowledge as True or False"),
     (lambda c: c["parameters"].update(rf_tol=0.1), "the setting 'rf_tol', which '[a-z]+' does not have"),
     (lambda c: c.update(extra=1), "has a field 'extra' that no version of it has"),
     (lambda c: c["leaves"].update(words=[]), "has a field 'leaves.words' that no version of it has"),
-    (lambda c: c["unwritten"].append({**UNWRITTEN, "leaf_id": 1, "text": ""}), "unwritten rules of the rules JSON are"),
     (lambda c: c.update(method="faithful", parameters={"rf_tol": "0"}), "rf_tol as a number"),
 ]
-UNWRITTEN = dict.fromkeys(("covered_by", "before", "after", "number"))
 DAMAGE_OF_LEAVES = [
-    (lambda c: c["lines"].reverse(), "not one for each of 3 leaves"),
-    (lambda c: c["lines"].append(c["lines"][0]), "not one for each of 3 leaves|twice"),
-    (lambda c: c["lines"][0].update(stands_for=[]), "a rule that stands for another leaf"),
+    (lambda c: c["lines"].pop(), "has 2 lines and no sections, but not one rule for each of 3 leaves"),
+    (lambda c: c.update(lines=[]), "has 0 lines and no sections, but not one rule for each of 3 leaves"),
+    (lambda c: c["lines"].reverse(), "not one rule for each of 3 leaves"),
+    (lambda c: c["lines"].append(c["lines"][0]), "the rule of a leaf twice"),
+    (lambda c: c["lines"].append({**c["lines"][0], "leaf_id": None}), "not one rule for each of 3 leaves"),
+    (lambda c: c["lines"][0].update(stands_for=[]), "a line that states more than its leaf"),
+    (lambda c: c["lines"][0].update(section=0), "a line that states more than its leaf"),
+    (lambda c: c["lines"][0].update(share=1.0), "a line that states more than its leaf"),
+    (lambda c: c["lines"][0].update(window=[1.0, 1.0]), "a line that states more than its leaf"),
     (lambda c: c["lines"][0]["class_counts"].__setitem__(0, 99.0), "whose numbers are not those of its leaves"),
     (lambda c: c.update(budget=0.5), "whose numbers are not those of its leaves"),
-    (lambda c: c.update(before_budget={}), "no budget, but rules before it was spent"),
+    (lambda c: c.update(written={}), "whose numbers are not those of its leaves"),
+    (lambda c: c.update(sections=[0]), "not in the order of its sections"),
 ]
+NO_CUT = "sections that do not begin at nodes of its tree"
 DAMAGE_OF_LISTS = [
+    (lambda c: c["lines"].pop(), "not in the order of its sections"),
+    (lambda c: c["lines"].pop(0), "a whole number for each condition in 'kind'"),
+    (lambda c: c["lines"].pop(-2), "a section that does not end in one line of otherwise"),
+    (lambda c: c["lines"].insert(0, c["lines"].pop(2)), "a section that does not end in one line of otherwise"),
+    (lambda c: c.update(lines=[]), "not in the order of its sections"),
+    (lambda c: c["lines"].reverse(), "not in the order of its sections"),
+    (lambda c: c["lines"][0].update(section=1), "not in the order of its sections"),
+    (lambda c: c["lines"][0].update(section="0"), "not in the order of its sections|wrong type"),
+    (lambda c: c["lines"][0].update(section=False), "not in the order of its sections"),
+    (lambda c: c.update(sections=[]), NO_CUT),
+    (lambda c: c.update(sections=[0, 99]), NO_CUT),
+    (lambda c: c.update(sections=[0, -1]), NO_CUT),
+    (lambda c: c.update(sections=[0, True]), NO_CUT),
+    (lambda c: c.update(sections=c["sections"][:1]), "not in the order of its sections"),
+    (lambda c: c.update(sections=None), "no sections, but not one rule for each of"),
     (lambda c: c["lines"][0].update(stands_for=[99]), "stands for node 99, which is not a leaf"),
     (lambda c: c["lines"][0].update(stands_for=[1, 1]), "names a leaf that it stands for twice"),
-    (lambda c: c["lines"][1].update(stands_for=[16, 14]), "twice, or not in order"),
+    (lambda c: c["lines"][1].update(stands_for=[11, 10]), "twice, or not in order"),
+    (lambda c: c["lines"][-1].update(stands_for=None), "wrong type or length"),
     (lambda c: c["lines"][-1].update(prediction="?"), r"The class '\?' of otherwise is not one of"),
-    (lambda c: c["lines"][-1].update(prediction=0), "unwritten rules of the rules JSON are not those"),
-    (lambda c: c["lines"].pop(0), "unwritten rules of the rules JSON are not those"),
-    (lambda c: c["unwritten"].pop(), "unwritten rules of the rules JSON are not those"),
-    (lambda c: c["unwritten"][0].update(covered_by=99), "unwritten rules of the rules JSON are not those"),
-    (lambda c: c["unwritten"][0].update(before="0"), "a number or null, found '0'"),
-    (lambda c: c.update(budget=0.0), "the reason 'decided-otherwise', which 'exact' never gives"),
-    (lambda c: c.update(budget=0.01), "went beyond its budget of 1 %"),
+    (lambda c: c["lines"][-1].update(prediction=False), "The class False of otherwise is not one of"),
+    (lambda c: c["lines"][0].update(share=1.1), "expected a share from 0 to 1, found 1.1"),
+    (lambda c: c["lines"][0].update(share=True), "expected a share from 0 to 1, found True"),
+    (lambda c: c["lines"][0].update(window=[0.9]), "expected two shares for each window"),
+    (lambda c: c["lines"][0].update(window=[0.9, "1"]), "expected a share from 0 to 1, found '1'"),
+    (lambda c: c.update(budget=0.0), "went beyond its budget of 0 %"),
+    (lambda c: c.update(budget=0.0001), "went beyond its budget of 0.01 %"),
     (lambda c: c["lines"].insert(0, c["lines"][0]), "the rule of a leaf twice"),
-    (lambda c: c["before_budget"].pop("kinds"), "has no field 'kinds'"),
-    (lambda c: c.update(before_budget=None), "states a budget, but not the rules before it was spent"),
-    (lambda c: c["before_budget"]["deleted"].__setitem__(0, 1), "stays, or that a kept one"),
+    (lambda c: c["written"].pop("kinds"), "has no field 'kinds'"),
+    (lambda c: c.update(written=None), "wrong type or length"),
+    (lambda c: c["written"]["deleted"].__setitem__(0, 1), "stays, or that a kept one"),
+    (lambda c: c["written"]["class_counts"].pop(), "wrong type or length"),
+    (lambda c: give_reason(c["written"], 0, "significant"), "the reason 'significant', which 'exact' never gives"),
+    (lambda c: give_reason(c["leaves"], 0, "heading"), "the reason 'heading', which 'exact' never gives"),
+    (lambda c: give_reason(c["written"], 0, "heading", node=1), "has a 'node', which 'heading' does not have"),
 ]
 
 
@@ -221,6 +251,33 @@ def test_a_damaged_file_is_refused_with_a_sentence(
     assert "\n" not in str(caught.value)
 
 
+FORGERIES = [
+    lambda c: c["lines"].insert(0, c["lines"].pop(1)),
+    lambda c: c["lines"][0]["class_counts"].__setitem__(0, 1.0),
+    lambda c: c["written"]["class_counts"][0].__setitem__(0, 1.0),
+    lambda c: c["lines"][1].update(stands_for=[10]),
+    lambda c: c["lines"][-1].update(stands_for=[]),
+    lambda c: c["lines"][-1].update(prediction=1),
+    lambda c: c["lines"][0].update(share=0.5),
+    lambda c: c["lines"][0].update(window=[0.5, 1.0]),
+    lambda c: c["lines"][0].update(share=None, window=None),
+    lambda c: c["lines"][0].update(window=None),
+    lambda c: c.update(sections=c["sections"][::-1]),
+    lambda c: c.update(sections=[0, c["sections"][1]]),
+    lambda c: c.update(tolerance=1.0),
+]
+
+
+@pytest.mark.parametrize("change", FORGERIES)
+def test_a_forged_list_with_a_new_digest_is_found_by_verify(iris: secateur.Rules, change: Any) -> None:
+    content = _write(iris, worded=True)
+    change(content)
+    forged = secateur.Rules.from_json(word_again(content))
+    found = forged.verify(*load_iris(return_X_y=True))
+    assert not found.ok
+    assert not any("digest" in failure for failure in found.failures)
+
+
 @pytest.mark.parametrize("worded", [True, False])
 @pytest.mark.parametrize(
     ("form", "change"),
@@ -234,9 +291,8 @@ def test_a_damaged_file_is_refused_with_a_sentence(
                 lambda c: c.pop("digest"),
             )
         ),
-        ("list", lambda c: c["lines"].insert(0, c["lines"].pop(1))),
-        ("list", lambda c: c["lines"][0]["class_counts"].__setitem__(0, 1.0)),
-        ("list", lambda c: c["lines"][1].update(stands_for=[14, 16, 16][:1])),
+        *(("list", change) for change in FORGERIES),
+        ("list", lambda c: c.update(of=0)),
     ],
 )
 def test_an_edited_file_that_can_be_read_is_found_by_verify(
@@ -249,12 +305,7 @@ def test_an_edited_file_that_can_be_read_is_found_by_verify(
         again = secateur.Rules.from_json(json.dumps(content, indent=1))
         assert again.verify(*rows).ok, "only the layout changed"
         change(content)
-        try:
-            edited = secateur.Rules.from_json(json.dumps(content))
-        except FormatError:  # those that a rule no longer stands for are no longer unwritten
-            assert len(content["lines"][1]["stands_for"]) == 1
-            return
-        assert not edited.verify(*rows).ok
+        assert not secateur.Rules.from_json(json.dumps(content)).verify(*rows).ok
 
 
 @pytest.mark.parametrize("field", ["text", "reasons"])
@@ -291,9 +342,9 @@ def any_rules(draw: st.DrawFn, form: str, *, names: bool = False) -> secateur.Ru
     X, y, weights = draw(strategies.labelled_rows(tree, weights=True))
     method = draw(st.sampled_from(list(secateur.METHODS)))
     rows = {"X": X, "y": tree.classes[y], "sample_weight": weights} if draw(st.booleans()) else {}
-    budget = {"budget": draw(st.sampled_from([0.0, 0.0, 0.2]))} if rows and form == "list" else {}
+    asked = draw(list_settings(tree, method, has_rows=bool(rows))) if form == "list" else {}
     try:
-        return secateur.simplify(tree, method=method, each_leaf=form == "each leaf", **rows, **budget)
+        return secateur.simplify(tree, method=method, each_leaf=form == "each leaf", **rows, **asked)
     except InputError:  # no rows, rows that contradict themselves, or a budget that was exceeded before
         reject()
 
@@ -315,7 +366,10 @@ def test_json_is_read_as_it_was_written(form: str, data: st.DataObject) -> None:
     assert again.guarantee == rules.guarantee
     assert [line.text for line in again.lines] == [line.text for line in rules.lines]
     assert [line.reasons for line in again.lines] == [line.reasons for line in rules.lines]
-    assert [one.reason for one in again.unwritten] == [one.reason for one in rules.unwritten]
+    assert [line.share for line in again.lines] == [line.share for line in rules.lines]
+    assert [line.window for line in again.lines] == [line.window for line in rules.lines]
+    assert [line.leaf_ids for line in again.lines] == [line.leaf_ids for line in rules.lines]
+    assert [line.heading for line in again.lines] == [line.heading for line in rules.lines]
 
 
 def test_what_is_not_json_is_refused() -> None:
@@ -358,7 +412,7 @@ def _rows() -> tuple[Any, Any]:
 
 def slow_json(rules: secateur.Rules) -> str:
     """The same content from the objects that users see, by the standard library."""
-    each, before, tree = rules.each_leaf, rules.before_choice, rules.tree
+    each, tree = rules.each_leaf, rules.tree
     content = {
         "format": "secateur-rules",
         "version": 3,
@@ -370,12 +424,17 @@ def slow_json(rules: secateur.Rules) -> str:
         "guarantee": rules.guarantee,
         "is_ranked": rules.is_ranked,
         "is_weighted": rules.is_weighted,
+        "of": None if rules.making.of is None else tree.classes.tolist()[rules.making.of],
+        "sections": [_find_node(section) for section in rules.sections] if rules.is_list else None,
         "lines": [
             {
                 "leaf_id": line.leaf_id,
+                "section": rules.sections.index(line.section) if rules.is_list else None,
                 "prediction": line.prediction,
+                "share": line.share,
+                "window": None if line.window is None else list(line.window),
                 "class_counts": None if line.class_counts is None else list(line.class_counts),
-                "stands_for": None if line.is_otherwise else list(line.leaf_ids),
+                "stands_for": list(line.leaf_ids),
                 "text": line.text,
                 "reasons": [
                     {"link_id": reason.link_id, "deleted": reason.deleted, "text": reason.text}
@@ -383,17 +442,6 @@ def slow_json(rules: secateur.Rules) -> str:
                 ],
             }
             for line in rules.lines
-        ],
-        "unwritten": [
-            {
-                "leaf_id": one.rule.leaf_id,
-                "covered_by": None if one.covered_by is None else rules[one.covered_by].leaf_id,
-                "before": one.before,
-                "after": one.after,
-                "number": one.number,
-                "text": one.reason,
-            }
-            for one in rules.unwritten
         ],
         "leaves": {
             "leaf_ids": [rule.leaf_id for rule in each],
@@ -403,7 +451,7 @@ def slow_json(rules: secateur.Rules) -> str:
             **_list_deletions(each),
             "leaf_counts": [_list_counts(counts) for counts in rules.leaf_counts],
         },
-        "before_budget": _list_deletions(before) if rules.budget else None,
+        "written": _list_deletions(rules) if rules.is_list else None,
         "tree": json.loads(tree.to_json()),
         "approximation": None,
     }
@@ -422,7 +470,12 @@ def _list_deletions(rules: secateur.Rules) -> dict[str, Any]:
     for name in ("before", "after", "number"):
         numbers = [getattr(reason, name) for reason in reasons]
         listed[name] = numbers if any(number is not None for number in numbers) else None
-    return {**listed, "class_counts": [_list_counts(counts) for counts in rules.covered_counts]}
+    return {**listed, "class_counts": [_list_counts(rules.covered_counts[rule.place]) for rule in rules]}
+
+
+def _find_node(section: Any) -> int:
+    """The node of a section: where the last edge of its heading leads."""
+    return section.otherwise.kept_ids[-1] if section.otherwise.kept_ids else 0
 
 
 def _list_counts(counts: Any) -> list[float] | None:

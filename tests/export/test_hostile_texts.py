@@ -54,7 +54,7 @@ def list_texts(table: pd.DataFrame) -> dict[str, str]:
         for name in ("text", "markdown"):
             made[f"{form} {name}"] = getattr(some, f"to_{name}")(reasons=True)
         made[f"{form} latex"] = some.to_latex()
-    made["unwritten"] = short.unwritten
+    made |= {"nested": short.to_text(nested=True), "headings": [line.heading for line in short.lines]}
     texts = {}
     for name, one in made.items():
         texts |= {name: str(one), f"repr of {name}": repr(one)}

@@ -1,4 +1,4 @@
-"""A list is written whole: "otherwise" is its last line in every export, and what decides rows decides them alike."""
+"""A list is written whole: "otherwise" ends every section in every export, and what decides rows decides them alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import strategies
 from export import test_onnx as onnx_runs
 from export import test_python as python_runs
 from export import test_sql as sql_runs
-from export.forms import both_forms, in_form, probes_of
+from export.forms import both_forms, in_form, list_settings, probes_of
 from exported_rules import hostile_rules, ward_rules
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -54,17 +54,21 @@ def test_the_list_behind_all_exports_is_what_predict_and_apply_do(form: str, dat
 
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
-def test_otherwise_is_the_last_of_the_list_behind_all_exports(data: st.DataObject) -> None:
+def test_lines_come_in_their_order_in_the_list_behind_all_exports(data: st.DataObject) -> None:
     tree = data.draw(strategies.trees())
     X, y, _ = data.draw(strategies.labelled_rows(tree))
-    rules = secateur.simplify(tree, X, tree.classes[y], budget=data.draw(st.sampled_from([0.0, 0.0, 0.2])))
+    asked = data.draw(list_settings(tree, "exact", has_rows=True))
+    rules = secateur.simplify(tree, X, tree.classes[y], **asked)
     listed = make_decision_list(rules)
-    assert (listed.rules[-1].index, listed.rules[-1].tests) == (len(rules), ())
-    assert listed.rules[-1].label == rules.lines[-1].prediction
-    # Rules that no row can pass, or that ask the same as an earlier one, are left out; the others come in their order.
-    order = [rule.index for rule in listed.rules[:-1]]
+    assert listed.rules[-1].tests == (), "the last line answers every row that comes so far"
+    # Lines that no row can pass, or that ask the same as an earlier one, are left out; the others come in their order.
+    order = [rule.index for rule in listed.rules]
     assert order == sorted(set(order))
-    assert {*rules.apply(X).tolist()} <= {*order, len(rules)}
+    assert {*rules.apply(X).tolist()} <= {*order}
+    for rule in listed.rules[:-1]:
+        line = rules.lines[rule.index]
+        assert len(rule.tests) <= len(line.whole_conditions)
+        assert rule.label == line.prediction
 
 
 def test_a_fitted_tree_is_the_same_at_and_beside_every_threshold(postgres: Any) -> None:
@@ -136,13 +140,17 @@ def test_the_text_reads_like_this() -> None:
     assert iris(budget=0.02).to_text().splitlines() == [
         "These rules predict the class: of 150 training rows, 33.3% are setosa, 33.3% versicolor and 33.3% virginica.",
         "",
-        "1. setosa     if petal width (cm) ≤ 0.8                                 50 rows, 100.0% setosa",
-        "2. virginica  if petal width (cm) > 1.75                                46 rows, 97.8% virginica",
-        "3. virginica  if petal length (cm) > 4.95 and petal width (cm) ≤ 1.55   3 rows, 100.0% virginica",
-        "4. versicolor otherwise                                                 51 rows, 96.1% versicolor",
+        "Among petal width (cm) > 0.8",
+        "  1. versicolor if petal length (cm) ≤ 4.95 and petal width (cm) ≤ 1.65          47 rows, 100.0% versicolor",
+        "  2. versicolor if 1.55 < petal width (cm) ≤ 1.75 and petal length (cm) > 4.95   3 rows, 66.7% versicolor",
+        "  3. virginica  otherwise                                                        50 rows, 98.0% virginica; "
+        "stated 100.0%",
+        "Among petal width (cm) ≤ 0.8",
+        "  4. setosa     always                                                           50 rows, 100.0% setosa",
         "",
-        "Right for 98.0% of the 150 training rows; always saying setosa is right for 33.3%.",
-        "At most 2 % of the training rows are answered differently from the tree; on new rows that may be more.",
+        "Right for 98.7% of the 150 training rows; always saying setosa is right for 33.3%.",
+        "At most 2 % of the training rows, of all and of each class, get another class than from the tree, or a share "
+        "more than 10 points away; on new rows that may be more.",
     ]
 
 
@@ -165,26 +173,31 @@ def test_tables_have_a_row_for_each_line(form: str) -> None:
     assert rules.to_latex().count(" & ") == 3 * (n_lines + 1)
 
 
-def test_reasons_tell_of_unwritten_rules_too() -> None:
+def test_headings_are_written_once_and_belong_to_every_line() -> None:
     rules = iris(budget=0.02)
-    assert len(rules.unwritten) > 0
+    assert len(rules.sections) == 2
+    heading = "petal width (cm) > 0.8"
     for write in (rules.to_text, rules.to_markdown):
-        written = write(reasons=True)
-        listed = written.partition("Rules of leaves that need not be written:")[2]
-        assert listed.count("(leaf ") == len(rules.unwritten)
-        assert "need not be written" not in write()
-    stored = json.loads(rules.to_json())["unwritten"]
-    assert [one["leaf_id"] for one in stored] == [one.rule.leaf_id for one in rules.unwritten]
-    assert [one["text"] for one in stored] == [one.reason for one in rules.unwritten]
+        assert write().count(f"Among {heading}") == 1
+        assert write(reasons=True).count("it belongs to the heading") == 2, "of both rules of the first section"
+    stored = json.loads(rules.to_json())["lines"]
+    assert [line["text"] for line in stored] == [
+        "0.80000002 < petal width (cm) <= 1.65 and petal length (cm) <= 4.95 => versicolor",
+        "1.55 < petal width (cm) <= 1.75 and petal length (cm) > 4.95 => versicolor",
+        "petal width (cm) > 0.80000002, otherwise => virginica",
+        "petal width (cm) <= 0.80000002, always => setosa",
+    ]
+    asked = [row["section"] for row in csv.DictReader(io.StringIO(rules.to_csv()))]
+    assert asked == ["petal width (cm) > 0.80000002"] * 3 + ["petal width (cm) <= 0.80000002"]
 
 
-def test_otherwise_keeps_its_number_where_lines_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_keep_their_numbers_where_others_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = iris()
-    assert len(rules) > 2
+    assert rules.n_lines > 3
     monkeypatch.setattr("secateur.export.html.SHOWN_RULES", 2)
     shown = rules._repr_html_()
-    assert re.findall(r"<tr><td>(\d+)</td>", shown) == ["1", "2", str(len(rules) + 1)]
-    assert f"… and {len(rules) - 2} more rules" in shown
+    assert re.findall(r"<tr><td>(\d+)</td>", shown) == ["1", "2"]
+    assert f"… and {rules.n_lines - 2} more" in shown
 
 
 def test_rules_without_rows_say_that_numbers_are_not_known() -> None:
@@ -193,7 +206,7 @@ def test_rules_without_rows_say_that_numbers_are_not_known() -> None:
         "1. home if age ≤ 0.8 and (ward is A or B)   rows unknown",
         "2. back otherwise                           rows unknown",
         "",
-        "No answer changes: every possible row gets the tree's answer.",
+        "No answer changes for any possible row.",
     ]
     assert "& home & rows unknown" in rules.to_latex()
     assert json.loads(rules.to_json())["lines"][0]["class_counts"] is None
@@ -204,7 +217,7 @@ def test_the_page_begins_with_the_list() -> None:
     page = rules.to_html()
     assert page.index('id="list"') < page.index('id="tree"') < page.index("One rule for each leaf")
     assert page.count('<h1 id="title"') == 1
-    assert "otherwise <span" in page
+    assert "<i>otherwise</i>" in page
     ids = [part.split('"')[0] for part in page.split(' id="')[1:]]
     assert len(ids) == len(set(ids)), "an id is there twice"
     summary = rules.report(title="Iris").summary

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import strategies
-from export.forms import FORMS, both_forms, in_form
+from export.forms import FORMS, both_forms, in_form, list_settings
 from exported_rules import hostile_rules, ward_rules
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
@@ -47,12 +47,13 @@ def test_the_schema_is_one() -> None:
 
 
 def test_the_table_of_fields_has_those_of_the_schema() -> None:
-    parts = {"": SCHEMA, "lines[].reasons[].": "reason", "unwritten[].": "unwritten", "leaves.": "leaves"}
+    parts = {"": SCHEMA, "lines[].reasons[].": "reason", "leaves.": "leaves", "written.": "written"}
     parts |= {"lines[].": "rule", "approximation.": "approximation"}
     for prefix, part in parts.items():
         shape = SCHEMA["$defs"][part] if isinstance(part, str) else part
         inside = {path.removeprefix(prefix) for path in FIELDS if path.startswith(prefix)}
         assert {*shape["properties"]} == {name for name in inside if "." not in name}
+    assert {*SCHEMA["$defs"]["otherwise"]["properties"]} == {*SCHEMA["$defs"]["rule"]["properties"]}
     assert {*SCHEMA["$defs"]["kind"]["enum"]} == {*REASONS}
 
 
@@ -62,7 +63,12 @@ def test_rules_that_approximate_a_model_fit_and_only_lists_may_say_so() -> None:
         rules = secateur.approximate(lambda rows: rows[:, 0] > 0, X, labels, fidelity=0.8 if labels is None else None)
         check(rules)
     content = json.loads(rules.to_json())
-    for broken in ({"lines": content["lines"][:-1]}, {"approximation": {**content["approximation"], "fidelity": 1.5}}):
+    rules_alone = [line for line in content["lines"] if line["leaf_id"] is not None]
+    for broken in (
+        {"lines": rules_alone},
+        {"sections": None},
+        {"approximation": {**content["approximation"], "fidelity": 1.5}},
+    ):
         assert not VALIDATOR.is_valid({**content, **broken})
     del content["approximation"]
     assert not VALIDATOR.is_valid(content)
@@ -79,9 +85,9 @@ def test_the_schema_knows_every_method_and_every_reason() -> None:
 def test_rules_of_every_tree_and_method_fit(form: str, tree: Tree, data: st.DataObject, method: str) -> None:
     X, y, weights = data.draw(strategies.labelled_rows(tree, weights=True))
     rows = {"X": X, "y": tree.classes[y], "sample_weight": weights} if data.draw(st.booleans()) else {}
-    budget = {"budget": data.draw(st.sampled_from([0.0, 0.02, 0.3]))} if rows and form == "list" else {}
+    asked = data.draw(list_settings(tree, method, has_rows=bool(rows))) if form == "list" else {}
     try:
-        rules = secateur.simplify(tree, method=method, each_leaf=form == "each leaf", **rows, **budget)
+        rules = secateur.simplify(tree, method=method, each_leaf=form == "each leaf", **rows, **asked)
     except InputError:  # no rows, rows that contradict themselves, or a budget that was exceeded before
         reject()
     check(rules)
@@ -142,7 +148,12 @@ CHANGES: list[Callable[[dict[str, Any]], Any]] = [
     lambda c: c.update(format="secateur-compact"),
     lambda c: c.update(extra=1),
     lambda c: c.pop("digest"),
-    lambda c: c.pop("before_budget"),
+    lambda c: c.pop("of"),
+    lambda c: c.pop("sections"),
+    lambda c: c.pop("written"),
+    lambda c: c.update(before_budget=None),
+    lambda c: c.update(unwritten=[]),
+    lambda c: c.update(of=[]),
     lambda c: c.update(digest="abc"),
     lambda c: c.update(method="magic"),
     lambda c: c.update(is_ranked=1),
@@ -154,6 +165,12 @@ CHANGES: list[Callable[[dict[str, Any]], Any]] = [
     lambda c: c["lines"][0].update(stands_for=[1, 1]),
     lambda c: c["lines"][0].update(stands_for=None),
     lambda c: c["lines"][0].update(class_counts=[-1]),
+    lambda c: c["lines"][0].update(share=1.5),
+    lambda c: c["lines"][0].update(window=[0.5]),
+    lambda c: c["lines"][0].update(section=-1),
+    lambda c: c["lines"][0].pop("section"),
+    lambda c: c["lines"][0].pop("share"),
+    lambda c: c["lines"][0].pop("window"),
     lambda c: c["lines"][0].pop("class_counts"),
     lambda c: c["lines"][0].pop("reasons"),
     lambda c: c["lines"][0].pop("text"),
@@ -171,25 +188,35 @@ CHANGES: list[Callable[[dict[str, Any]], Any]] = [
     lambda c: c["tree"]["threshold"].__setitem__(0, "-inf"),
     lambda c: c["tree"]["children_left"].__setitem__(0, -2),
 ]
-UNWRITTEN = dict.fromkeys(("covered_by", "before", "after", "number"))
 CHANGES_OF_LEAVES: list[Callable[[dict[str, Any]], Any]] = [
     lambda c: c.update(budget=0.1),
-    lambda c: c.update(before_budget={}),
-    lambda c: c["unwritten"].append(
-        {**dict.fromkeys(["covered_by", "before", "after", "number"]), "leaf_id": 1, "text": ""}
-    ),
+    lambda c: c.update(sections=[0]),
+    lambda c: c.update(written={**c["leaves"]}),
+    lambda c: c["lines"][0].update(section=0),
+    lambda c: c["lines"][0].update(share=0.5),
+    lambda c: c["lines"][0].update(window=[0.5, 0.6]),
+    lambda c: c["lines"][-1].update(leaf_id=None, section=0),
 ]
 CHANGES_OF_LISTS: list[Callable[[dict[str, Any]], Any]] = [
-    lambda c: c.update(budget=0),
-    lambda c: c.update(before_budget=None),
-    lambda c: c["before_budget"].update(leaf_ids=[1]),
-    lambda c: c["lines"].pop(),
-    lambda c: c["lines"].append(c["lines"][-1]),
+    lambda c: c.update(sections=None),
+    lambda c: c.update(sections=[]),
+    lambda c: c.update(sections=[-1]),
+    lambda c: c.update(sections=[*c["sections"], c["sections"][0]]),
+    lambda c: c.update(written=None),
+    lambda c: c["written"].update(leaf_ids=[1]),
+    lambda c: c["written"].pop("kinds"),
+    lambda c: c["written"]["kinds"].append("whim"),
+    lambda c: c["written"]["deleted"].__setitem__(0, 2),
+    lambda c: c["written"]["class_counts"].__setitem__(0, [-1]),
+    lambda c: c.update(lines=[line for line in c["lines"] if line["leaf_id"] is not None]),
+    lambda c: c["lines"][0].update(section=None),
+    lambda c: c["lines"][-1].update(section=None),
     lambda c: c["lines"][-1].update(prediction=None),
-    lambda c: c["lines"][-1].update(stands_for=[1]),
+    lambda c: c["lines"][-1].update(stands_for=None),
+    lambda c: c["lines"][-1].update(stands_for=[1, 1]),
+    lambda c: c["lines"][-1].update(share=-0.1),
+    lambda c: c["lines"][-1].pop("window"),
     lambda c: c["lines"][-1]["reasons"].append({"link_id": 1, "deleted": True, "text": ""}),
-    lambda c: c["unwritten"][0].update(covered_by=-1),
-    lambda c: c["unwritten"][0].pop("text"),
 ]
 
 
@@ -206,7 +233,8 @@ def test_what_was_never_written_does_not_fit(form: str, change: Callable[[dict[s
     if form == "list":
         X, y = load_iris(return_X_y=True)
         rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, budget=0.05)
-        assert rules.unwritten
+        assert len(rules) > 1
+        assert rules.keeps_shares
     content = json.loads(rules.to_json())
     VALIDATOR.validate(content)
     change(content)

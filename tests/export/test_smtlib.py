@@ -57,7 +57,8 @@ def test_a_file_reads_like_this(form: str, golden: str) -> None:
 @settings(max_examples=40, deadline=None)
 def test_exact_rules_give_unsat_and_changed_ones_what_brute_force_says(form: str, data: st.DataObject) -> None:
     tree = data.draw(strategies.trees() | told_trees.told_trees())
-    rules = secateur.simplify(tree, each_leaf=form == "each leaf")
+    asked = {"each_leaf": True} if form == "each leaf" else {"sections": data.draw(st.sampled_from(["auto", 1, 4]))}
+    rules = secateur.simplify(tree, **asked)
     rng = Random(data.draw(st.integers(0, 10**6)))
     assert not solving.judge_rules(rules, rng).differ
     for _ in range(2):
@@ -68,7 +69,8 @@ def test_exact_rules_give_unsat_and_changed_ones_what_brute_force_says(form: str
 
 def test_rules_of_random_trees_are_what_z3_and_brute_force_say() -> None:
     done = judge_some(15)
-    assert done["list, unsat"] == done["each leaf, unsat"] == 15
+    assert done["list, unsat"] == done["list in sections, unsat"] == done["each leaf, unsat"] == 15
+    assert done["mutant share, sat"] + done["mutant otherwise, share, sat"] > 0
     changed = sum(count for name, count in done.items() if name.startswith("mutant") and name.endswith(", sat"))
     assert changed > 50
 
@@ -105,7 +107,7 @@ def test_the_row_that_z3_finds_is_answered_differently_by_model_and_rules() -> N
     rules = secateur.simplify(model, X, y, budget=0.02)
     text = rules.to_smtlib()
     assert "; Expected: sat or unsat; sat breaks no promise" in text
-    assert "At most 2 % of the training rows" in " ".join(text.split("\n; "))
+    assert "at most 2 % get another class than from the tree" in " ".join(text.split("\n; "))
     row = solving.solve(rules.tree, text).row
     assert row is not None
     assert rules.predict([row]) != model.predict([row])

@@ -41,7 +41,7 @@ def test_what_is_not_a_count_is_rejected(rows: Any) -> None:
 
 def test_columns_hold_what_was_deleted() -> None:
     rules = make_rules()
-    again = read_deletions(rules.paths, deletions_to_columns(rules.deletions))
+    again = read_deletions(rules.paths.links, deletions_to_columns(rules.deletions))
     for name, values in vars(rules.deletions).items():
         np.testing.assert_array_equal(getattr(again, name), values)
 
@@ -53,7 +53,7 @@ def test_what_is_not_a_number_behind_a_reason_is_rejected(name: str, values: Any
     columns = deletions_to_columns(rules.deletions)
     columns[name] = values * len(rules.paths.links)
     with pytest.raises(ValueError, match=f"'{name}'"):
-        read_deletions(rules.paths, columns)
+        read_deletions(rules.paths.links, columns)
 
 
 @both_forms

@@ -212,7 +212,7 @@ def check_own_rules(tree: Tree, listed: brute_force.ListedRows) -> None:
 
 FIELDS = (
     *("format", "version", "secateur", "method", "parameters", "budget", "tolerance", "guarantee", "is_ranked"),
-    *("is_weighted", "lines", "unwritten", "leaves", "before_budget", "tree", "approximation"),
+    *("is_weighted", "of", "sections", "lines", "leaves", "written", "tree", "approximation"),
 )
 
 
@@ -222,22 +222,55 @@ class StoredRules:
     def __init__(self, content: dict[str, Any], method: str) -> None:
         expect({*content} >= {*FIELDS}, "read, though it lacks", {*FIELDS} - {*content})
         self.content, self.tree = content, content["tree"]
-        lines, self.leaves = content["lines"], content["leaves"]
-        self.is_list = bool(lines) and lines[-1]["leaf_id"] is None
-        self.lines = lines[:-1] if self.is_list else lines
-        self.otherwise = lines[-1]["prediction"] if self.is_list else None
+        self.all_lines, self.leaves = content["lines"], content["leaves"]
+        self.is_list = content["sections"] is not None
+        self.lines = [line for line in self.all_lines if line["leaf_id"] is not None]
         self.method = secateur.METHODS[method]  # which the file may call by another name
         self.place_of = {leaf: place for place, leaf in enumerate(self.leaves["leaf_ids"])}
 
-    def kept(self, leaf: int, columns: dict[str, Any]) -> list[int]:
-        """The edges that are left on the path of a leaf."""
+    def path(self, leaf: int) -> list[int]:
+        """The edges of the path of a leaf."""
         first, last = self.leaves["offsets"][self.place_of[leaf] :][:2]
-        return [self.leaves["links"][k] for k in range(first, last) if not columns["deleted"][k]]
+        return list(self.leaves["links"][first:last])
+
+    def kept(self, leaf: int) -> list[int]:
+        """The edges that the method left on the path of a leaf."""
+        first = self.leaves["offsets"][self.place_of[leaf]]
+        return [link for k, link in enumerate(self.path(leaf), first) if not self.leaves["deleted"][k]]
 
     @property
     def written(self) -> list[list[int]]:
-        """The edges that each line with conditions asks."""
-        return [self.kept(line["leaf_id"], self.leaves) for line in self.lines]
+        """The edges that each line with conditions asks, those of its heading among them."""
+        if not self.is_list:
+            return [self.kept(line["leaf_id"]) for line in self.lines]
+        found, k = [], 0
+        for line in self.lines:
+            path = self.path(line["leaf_id"])
+            gone = self.content["written"]["deleted"][k : k + len(path)]
+            found.append([link for link, is_gone in zip(path, gone, strict=True) if not is_gone])
+            k += len(path)
+        return found
+
+    @property
+    def asked(self) -> list[list[int]]:
+        """The edges that each line asks; "otherwise" those of its heading."""
+        rules, found = iter(self.written), []
+        parents = {
+            child: node
+            for side in ("children_left", "children_right")
+            for node, child in enumerate(self.tree[side])
+            if child >= 0
+        }
+        for line in self.all_lines:
+            if line["leaf_id"] is not None:
+                found.append(next(rules))
+                continue
+            path, node = [], self.content["sections"][line["section"]]
+            while node in parents:
+                path.append(node)
+                node = parents[node]
+            found.append(path[::-1])
+        return found
 
     def class_of(self, leaf: int) -> int:
         return int(self.tree["leaf_class"][leaf])
@@ -249,14 +282,14 @@ class StoredRules:
     def order(self) -> list[int] | None:
         """Places of lines in the order in which the first that covers a row decides it; None where none is known."""
         if self.is_list:
-            return list(range(len(self.lines)))
+            return list(range(len(self.all_lines)))
         is_exact = self.method.is_exact and self.content["budget"] == 0
         if not self.content["is_ranked"] and not is_exact and len({line["prediction"] for line in self.lines}) > 1:
             return None
 
         def rank(place: int) -> tuple[float, float, int, int]:
             line = self.lines[place]
-            counts, length = line["class_counts"], len(self.kept(line["leaf_id"], self.leaves))
+            counts, length = line["class_counts"], len(self.kept(line["leaf_id"]))
             support = 1.0 if counts is None else -sum(counts)
             share = -counts[self.class_of(line["leaf_id"])] / sum(counts) if counts and sum(counts) else 1.0
             return (share, support, length, place)
@@ -265,24 +298,20 @@ class StoredRules:
 
 
 def check_lines(rules: secateur.Rules, stored: StoredRules) -> None:
-    """Compare the lines that were read with those of the file: leaves, classes, counts, edges, unwritten rules."""
-    lines = [*stored.lines, *([stored.content["lines"][-1]] if stored.is_list else [])]
+    """Compare the lines that were read with those of the file: leaves, classes, counts, shares, edges."""
+    lines = stored.all_lines
     expect(len(rules.lines) == len(lines), "another number of lines", len(rules.lines), len(lines))
     expect(rules.is_list == stored.is_list, "another form")
-    for line, said in zip(rules.lines, lines, strict=True):
+    for line, said, asked in zip(rules.lines, lines, stored.asked, strict=True):
         counts = None if line.class_counts is None else list(line.class_counts)
         expect(counts == said["class_counts"], "other counts", line.index, counts, said["class_counts"])
         expect(line.prediction == said["prediction"], "another class", line.index, said["prediction"])
         expect(line.leaf_id == said["leaf_id"], "another leaf", line.index)
-    for line, kept in zip(rules, stored.written, strict=True):
-        expect(list(line.kept_ids) == kept, "a line asks other edges than the file says", line.index)
-        expect(line.prediction == stored.label_of(line.leaf_id or 0), "another class than its leaf's", line.index)
-    if stored.is_list:
-        stand_ins = [line["stands_for"] for line in stored.lines]
-        for one in stored.content["unwritten"]:
-            by = next((n for n, stands in enumerate(stand_ins) if one["leaf_id"] in stands), None)
-            leaf = None if by is None else stored.lines[by]["leaf_id"]
-            expect(one["covered_by"] == leaf, "an unwritten rule names another line", one)
+        expect(line.share == said["share"], "another share", line.index)
+        expect(list(line.leaf_ids) == said["stands_for"], "it stands for other leaves", line.index)
+        expect(list(line.kept_ids) == asked, "a line asks other edges than the file says", line.index)
+        if not line.is_otherwise:
+            expect(line.prediction == stored.label_of(line.leaf_id or 0), "another class than its leaf's", line.index)
 
 
 def check_held_out(rules: secateur.Rules, stored: StoredRules) -> None:
@@ -291,7 +320,7 @@ def check_held_out(rules: secateur.Rules, stored: StoredRules) -> None:
     expect((said is None) == (rules.fidelity is None), "an approximation came or went")
     if said is None or rules.fidelity is None:
         return
-    labels = [*(line["prediction"] for line in stored.lines), stored.otherwise]
+    labels = [line["prediction"] for line in stored.all_lines]
     places = [stored.tree["classes"].index(label) for label in labels]
     total = sum(sum(row) for row in said["counts"])
     same = sum(row[c] for row, c in zip(said["counts"], places, strict=True))
@@ -308,14 +337,18 @@ def check_deciding(rules: secateur.Rules, listed: brute_force.ListedRows, stored
     flags = np.array(covered, dtype=bool).reshape(len(covered), len(matrix)).T
     expect(np.array_equal(rules.covers(matrix), flags), "the lines cover other rows than their edges let through")
     deciding = rules.apply(matrix).tolist()
-    order, end = stored.order, len(stored.lines)
+    order = stored.order
+    holding = [brute_force.as_flags(listed.covered(asked), len(matrix)) for asked in stored.asked]
     for place, line in enumerate(deciding):
         if order is None:  # which of the rules wins is not known: that of the row's own leaf
             expected = stored.place_of[oracles.walk(rules.tree, listed.rows[place])]
         else:
-            expected = next((one for one in order if flags[place, one]), end)
+            expected = next((one for one in order if holding[one][place]), None)
+            if expected is None:  # the sections of a forged list leave rows out
+                expect(not rules.verify().ok, "verify does not find that a row has no line", matrix[place])
+                return
         expect(line == expected, "another line decides", matrix[place], line, expected)
-    labels = [*(line["prediction"] for line in stored.lines), stored.otherwise]
+    labels = [line["prediction"] for line in stored.all_lines]
     answers = [labels[line] for line in deciding]
     is_exact = stored.method.is_exact and stored.content["budget"] == 0
     if is_exact and not rules.tree.facts:  # the tree itself answers
@@ -326,33 +359,25 @@ def check_deciding(rules: secateur.Rules, listed: brute_force.ListedRows, stored
 
 def check_promise(rules: secateur.Rules, listed: brute_force.ListedRows, stored: StoredRules) -> None:
     """What `verify` proved holds for the listed rows."""
-    budget, before = stored.content["budget"], stored.content["before_budget"]
     for leaf in stored.place_of if stored.method.is_exact else ():
-        kept = stored.kept(leaf, before if budget else stored.leaves)
+        kept = stored.kept(leaf)
         expect(listed.implies(kept, stored.class_of(leaf)), "verified, and yet it covers a row of another class", leaf)
     if not stored.is_list:
         return
-    covered = [listed.covered(kept) for kept in stored.written]
+    covered = [listed.covered(asked) for asked in stored.asked]
     of_leaf = {leaf: listed.covered(listed.paths[leaf]) & listed.possible for leaf in stored.place_of}
-    for line, rows in zip(stored.lines, covered, strict=True):
+    for line, rows in zip(stored.all_lines, covered, strict=True):
         for leaf in line["stands_for"]:
-            expect(not of_leaf[leaf] & ~rows, "verified, and yet a leaf does not lie in its rule", leaf)
-            expect(stored.class_of(leaf) == stored.class_of(line["leaf_id"]), "a rule of another class stands in", leaf)
-    if budget:
+            expect(not of_leaf[leaf] & ~rows, "verified, and yet a leaf does not lie in its line", leaf)
+    if stored.content["budget"] or not stored.method.is_exact:
         return
-    for leaf, rows in of_leaf.items():
-        if stored.label_of(leaf) != stored.otherwise:
-            for line, own in zip(stored.lines, covered, strict=True):
-                rows &= ~own if stored.class_of(line["leaf_id"]) == stored.class_of(leaf) else rows
-            expect(not rows, "verified, and yet no line is for a row of a written class", leaf)
-    if stored.method.is_exact:
-        left, answers = listed.all, [0] * len(stored.tree["classes"])
-        for line, rows in zip(stored.lines, covered, strict=True):
-            answers[stored.class_of(line["leaf_id"])] |= rows & left
-            left &= ~rows
-        answers[stored.tree["classes"].index(stored.otherwise)] |= left
-        for c, rows in enumerate(answers):
-            expect(not (rows ^ listed.of_class[c]) & listed.possible, "verified, and yet not exact", c)
+    left, answers = listed.all, [0] * len(stored.tree["classes"])
+    for line, rows in zip(stored.all_lines, covered, strict=True):
+        answers[stored.tree["classes"].index(line["prediction"])] |= rows & left
+        left &= ~rows
+    expect(not left, "a row that no line answers")
+    for c, rows in enumerate(answers):
+        expect(not (rows ^ listed.of_class[c]) & listed.possible, "verified, and yet not exact", c)
 
 
 def write_some(rules: Any, rng: Random) -> None:

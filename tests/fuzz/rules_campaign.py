@@ -262,48 +262,71 @@ def check_promises_of_a_budget(case: Case, rules: secateur.Rules, budget: float,
 def check_list(case: Case, rules: secateur.Rules, budget: float) -> int:
     """Compare what a list decides with the tree, on rows of every kind or on the training rows; count its lines."""
     tree = case.tree
-    lines = [(list(rule.kept_ids), int(tree.leaf_class[rule.leaf_id])) for rule in rules]
+    lines = [(list(line.kept_ids), line.class_id) for line in rules.lines]
     decided: list[int] = []
     for rows in (case.listed, case.rows):
-        left, taken = rows.all, []
+        left, decided = rows.all, []
         answers = [0] * tree.n_classes
         for kept, c in lines:
             mine = rows.covered(kept) & left
-            taken.append(mine)
+            decided.append(mine)
             answers[c] |= mine
             left &= ~mine
-        answers[rules.class_ids[-1]] |= left
-        decided = [*taken, left]
+        expect(not left, "a row that no line answers", left)
         if rows is case.listed and budget == 0:
             for c in range(tree.n_classes):
                 wrong = (answers[c] ^ rows.of_class[c]) & rows.possible
                 expect(not wrong, "a list decides otherwise than the tree", c)
-            for kept, c in lines:
-                expect(rows.implies(kept, c), "a rule of a list covers a row of another class", kept)
-    differ = sum((answers[c] & ~case.rows.of_class[c]).bit_count() for c in range(tree.n_classes))
-    share = Fraction(differ, len(case.rows.rows))
-    expect(share <= Fraction(str(budget)), "more rows differ from the tree than the budget allows", share, budget)
+            for rule in rules:
+                expect(rows.implies(rule.kept_ids, rule.class_id), "a rule covers a row of another class", rule.text)
+            check_shares(rules, rows, decided)
+    check_budget(case, rules, answers, budget)
     for place, rows_of_line in enumerate(decided):
         counts = [(rows_of_line & rows).bit_count() for rows in case.of_label]
         expect(rules.counts[place].tolist() == counts, "a line decides otherwise than it says", place, counts)
-    return len(lines) + 1
+    return len(lines)
+
+
+def check_shares(rules: secateur.Rules, rows: brute_force.ListedRows, decided: list[int]) -> None:
+    """Check that each line states a share within the tolerance of that of every leaf whose rows it decides."""
+    if not rules.keeps_shares:
+        return
+    for place, leaf in enumerate(rules.paths.leaf_ids.tolist()):
+        counts = [Fraction(str(float(count))) for count in rules.value_counts[place]]
+        share = counts[rules.tree.leaf_class[leaf]] / sum(counts) if sum(counts) else Fraction(0)
+        own = rows.covered(rows.paths[leaf]) & rows.possible
+        for line, mine in zip(rules.lines, decided, strict=True):
+            far = abs(Fraction(line.share or 0.0) - share) > Fraction(str(rules.tolerance)) + Fraction(1, 10**9)
+            expect(not (own & mine and far), "a share is further from its leaf's than the tolerance", line.text, leaf)
+
+
+def check_budget(case: Case, rules: secateur.Rules, answers: list[int], budget: float) -> None:
+    """Check that of the training rows, of all and of each class, no more get another class than a budget allows."""
+    groups = [case.rows.all, *case.rows.of_class]
+    differ = [answers[c] & ~case.rows.of_class[c] for c in range(case.tree.n_classes)]
+    for group in groups:
+        wrong = sum((rows & group).bit_count() for rows in differ)
+        within = Fraction(str(budget)) * group.bit_count()
+        expect(wrong <= within, "more rows differ from the tree than the budget allows", wrong, within)
 
 
 def check_stand_ins(case: Case, rules: secateur.Rules) -> int:
     """Check that leaves lie in the lines which stand for them, and that no written class is left to "otherwise"."""
     rows = case.listed
-    covered = {rule.index: rows.covered(rule.kept_ids) for rule in rules}
-    for rule in rules:
-        for leaf in rule.leaf_ids:
+    for line in rules.lines:
+        covered = rows.covered(line.kept_ids)
+        for leaf in line.leaf_ids:
             mine = rows.covered(rows.paths[leaf]) & rows.possible
-            expect(not mine & ~covered[rule.index], "a leaf does not lie in the rule that stands for it", leaf)
-            expect(case.tree.leaf_class[leaf] == rule.class_id, "a rule of another class stands for a leaf", leaf)
-    for c in range(case.tree.n_classes):
-        if c != rules.default:
-            spoken = 0
-            for rule in rules:
-                spoken |= covered[rule.index] if rule.class_id == c else 0
-            expect(not rows.of_class[c] & rows.possible & ~spoken, "no line is for a row of a written class", c)
+            expect(not mine & ~covered, "a leaf does not lie in the line that stands for it", leaf)
+    for section in rules.sections:
+        assert section.otherwise is not None
+        inside = rows.covered(section.otherwise.kept_ids) & rows.possible
+        for c in range(case.tree.n_classes):
+            if c != section.otherwise.class_id:
+                spoken = 0
+                for rule in section.rules:
+                    spoken |= rows.covered(rule.kept_ids) if rule.class_id == c else 0
+                expect(not rows.of_class[c] & inside & ~spoken, "no line is for a row of a written class", c)
     return len(rules.lines)
 
 
@@ -420,7 +443,7 @@ def check_case(number: int) -> Counter[str]:
     if number % 5 == 0:
         expect(made.verify().ok, "verify disagrees", str(made.verify()))
     with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 200):
-        made = simplify(tree, budget=budget, **({"tolerance": tolerance} if budget else {}), **training)
+        made = simplify(tree, budget=budget, **training)
     done["list, with a budget"] += check_list(case, made, budget)
     if number % 5 == 0:
         expect(made.verify().ok, "verify disagrees", str(made.verify()))

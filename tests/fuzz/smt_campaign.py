@@ -2,8 +2,8 @@
 
 Tree ``n`` is always the same. For each, lists and rules of single leaves are written as SMT-LIB 2 and z3 is asked for
 a row on which they differ from the tree. Those that promise the tree's answers must give ``unsat``. Then one thing is
-changed in their lines (a limit, a condition, a category, a class, a line), and z3 must find a row for every mutant that
-brute force finds one for. How each answer is judged is said at the top of ``tests/solving.py``.
+changed in their lines (a limit, a condition, a category, a class, a share, a line), and z3 must find a row for every
+mutant that brute force finds one for. How each answer is judged is said at the top of ``tests/solving.py``.
 
 ``log.jsonl`` has a line for every chunk of trees; a run goes on where the last one ended.
 """
@@ -55,7 +55,7 @@ def draw_tree(rng: Random) -> tuple[Tree, Any, Any]:
         possible = solving.make_grid(tree, [], rng)[0]
         if len(possible):
             break
-    classes = solving.find_tree_classes(tree, possible).tolist()
+    classes = tree.leaf_class[solving.find_leaves(tree, possible)].tolist()
     X, y = random_rows(tree, possible.tolist(), classes, rng)
     return tree, X if tree.columns is None else as_table(tree, X), tree.classes[y]
 
@@ -136,6 +136,7 @@ def make_rules(tree: Tree, X: Any, y: Any, rng: Random) -> dict[str, secateur.Ru
     method, less = rng.choice(EXACT), rng.choice(LESS)
     asked: dict[str, dict[str, Any]] = {
         "list": {"otherwise": rng.choice(("auto", *tree.classes.tolist()))},
+        "list in sections": {"sections": rng.choice((2, 4)), "tolerance": rng.choice((None, 1))},
         "each leaf": {"method": method, "each_leaf": True},
         "each leaf of a method that promises less": {"method": less, "each_leaf": True},
         "list of a method that promises less": {"method": less},

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from secateur.cli.main import app
 from secateur.datasets import load
-from secateur.lab import beyond, compact
+from secateur.lab import beyond, lists
 from secateur.lab.beyond import FRONTS, JOINTLY, FrontPoint, find_fronts, make_study, summarize_beyond
 from secateur.lab.by_folds import pick_knobs
 from secateur.lab.local_search import LocalSearchTreeClassifier
@@ -206,7 +206,7 @@ def test_the_command_writes_tables_and_figures(data_dir: str, tmp_path: Path) ->
     assert text.count("| faithful | by folds |") == 2
     assert text.count("### What folds pick") == 2
     assert "| sibling (paper) |" in text
-    assert text.count("### Conditions left") == 2
-    assert text.count("| the list |") == 2 * (len(compact.BUDGETS) + 1)
-    assert text.count("| the tree pruned, leaf by leaf |") == len(compact.BUDGETS)  # of CART trees alone
-    assert (tmp_path / "compact.svg").stat().st_size > 1000
+    assert text.count("### Lists: how short") == 2
+    assert text.count("| the list |") == 2 * len(lists.FORMS)
+    assert text.count("| the tree pruned, leaf by leaf |") == len(lists.BUDGETS) + 1  # of CART trees alone
+    assert (tmp_path / "lists.svg").stat().st_size > 1000

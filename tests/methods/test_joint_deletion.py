@@ -1,6 +1,9 @@
-"""Deleting conditions and dropping rules under one budget, against a version that weighs every move anew."""
+"""Shortening lines under a budget, against a version that weighs every move on every row anew."""
 
 from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import oracles
@@ -8,79 +11,162 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from list_oracles import slow_joint
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.choosing import choose_lines
+from secateur.choosing import BUDGETS, ListForm, _Choosing, choose_lines_by_budget
 from secateur.errors import InputError
 from secateur.methods import row_mixture
+from secateur.methods.sections import Cut
 from secateur.tree.tree import Tree
 
 POOL = 60
 
 
-@settings(deadline=None, max_examples=60)
-@given(tree=strategies.trees(max_leaves=6), data=st.data())
+class Slow:
+    """The lines of a cut, shortened move by move; each line is its section, links, class and share."""
+
+    def __init__(self, chosen: _Choosing, cut: Cut, X: Any, w: Any, tolerance: float) -> None:
+        self.tree, self.tolerance = chosen.tree, Fraction(str(tolerance))
+        values, paths = chosen.values, chosen.paths
+        self.shares = dict(zip(paths.leaf_ids.tolist(), values.values, strict=True))
+        self.has_shares = tolerance < 1
+        self.rows = oracles.mixed_rows(self.tree, X, w, 1000, POOL)
+        self.leaf = [oracles.walk(self.tree, row.cells) for row in self.rows]
+        self.says = [int(self.tree.leaf_class[leaf]) for leaf in self.leaf]
+        self.headings = [oracles.path(self.tree, node) for node in cut.nodes]
+        self.lines: dict[int, tuple[int, list[int], int, Any]] = {}
+        self.rest: list[tuple[int, Any]] = []
+        for section, cover in enumerate(cut.covers):
+            stated = values.state(cover.left or cover.otherwise.leaves)
+            self.rest.append((cover.otherwise.class_id, None if stated is None else stated.share))
+            for line in cover.lines:
+                path = oracles.path(self.tree, int(paths.leaf_ids[line.place]))
+                stated = values.state(line.candidate.met)
+                share = None if stated is None else stated.share
+                links = [path[place] for place in line.kept]
+                self.lines[len(self.lines)] = section, links, line.candidate.class_id, share
+
+    def is_off(self, row: int, class_id: int, share: Any) -> bool:
+        if self.says[row] != class_id:
+            return True
+        return share is not None and abs(share - self.shares[self.leaf[row]]) > self.tolerance
+
+    def find_off(self, lines: dict[int, tuple[int, list[int], int, Any]]) -> list[bool]:
+        found = []
+        for place, row in enumerate(self.rows):
+            (section,) = (s for s, h in enumerate(self.headings) if oracles.satisfies(self.tree, row.cells, h))
+            holding = [
+                line
+                for line in lines.values()
+                if line[0] == section and oracles.satisfies(self.tree, row.cells, line[1])
+            ]
+            answers = [(line[2], line[3]) for line in holding] or [self.rest[section]]
+            found.append(any(self.is_off(place, *answer) for answer in answers))
+        return found
+
+    def fits(self, off: list[bool], budget: Fraction) -> bool:
+        """Whether the rows off keep to the budget: of all, and of each class; mixed and real."""
+        for class_id in (None, *set(self.says)):
+            own = [place for place, says in enumerate(self.says) if class_id is None or says == class_id]
+            for kind in ("mixed", "real"):
+                spent = sum((getattr(self.rows[place], kind) for place in own if off[place]), Fraction(0))
+                if spent > budget * sum((getattr(self.rows[place], kind) for place in own), Fraction(0)):
+                    return False
+        return True
+
+    def weigh(self, off: list[bool]) -> Fraction:
+        return sum((row.mixed for row, is_off in zip(self.rows, off, strict=True) if is_off), Fraction(0))
+
+    def spend(self, budget: float) -> dict[int, list[int]]:
+        limit = Fraction(str(budget))
+        while True:
+            now = self.weigh(self.find_off(self.lines))
+            best: tuple[Fraction, bool, int, int] | None = None
+            for index, (section, links, class_id, share) in self.lines.items():
+                trials = [(place, oracles.without(links, [link])) for place, link in enumerate(links)]
+                for place, wider in trials:
+                    off = self.find_off({**self.lines, index: (section, wider, class_id, share)})
+                    price = (self.weigh(off) - now, False, index, place)
+                    if self.fits(off, limit) and (best is None or price < best):
+                        best = price
+                off = self.find_off({other: line for other, line in self.lines.items() if other != index})
+                price = ((self.weigh(off) - now) / (len(links) + 1), True, index, -1)
+                if self.fits(off, limit) and (best is None or price < best):
+                    best = price
+            if best is None:
+                return {index: line[1] for index, line in self.lines.items()}
+            _, is_drop, index, place = best
+            if is_drop:
+                del self.lines[index]
+            else:
+                section, links, class_id, share = self.lines[index]
+                self.lines[index] = section, oracles.without(links, [links[place]]), class_id, share
+
+
+@settings(deadline=None, max_examples=40)
+@given(tree=strategies.trees(max_leaves=7), data=st.data())
 def test_the_moves_are_those_of_the_slow_version(tree: Tree, data: st.DataObject) -> None:
     X, y, w = data.draw(strategies.labelled_rows(tree, weights=True))
     w = None if w is None or not np.any(w) else w
-    budget = data.draw(st.sampled_from([0.001, 0.02, 0.1, 0.3]))
-    tolerance = data.draw(st.sampled_from([0.0, 0.05, 0.5]))
-    default = data.draw(st.integers(0, tree.n_classes - 1))
-    label = tree.classes[default].item()
-    labels = tree.classes[y]
+    budgets = data.draw(st.sampled_from([[0.02], [0.1, 0.3], [0.5]]))
+    form = ListForm(data.draw(st.sampled_from([0.05, 0.2, 1.0])), data.draw(st.sampled_from([1, 3])))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_mixture, "POOL_ROWS", POOL)
-        exact = secateur.simplify(tree, X, labels, method="exact", sample_weight=w, each_leaf=True)
-        rules = choose_lines(exact, budget=budget, tolerance=tolerance, otherwise=label)
-    slow = slow_joint(tree, X, y, w, budget, tolerance, default, POOL)
-    found = {rule.leaf_id: list(rule.kept_ids) for rule in rules}
-    assert found == slow.kept
-    # The promise, on the training rows, by what the rules predict.
-    weights = np.ones(len(X)) if w is None else np.array(w)
-    other = rules.predict(X) != tree.classes[[oracles.tree_class(tree, row) for row in X]]
-    assert weights[other].sum() <= budget * weights.sum() * (1 + 1e-9)
-    # Two rules that say the same of a row for different classes: the second would be dropped for nothing.
-    said = [frozenset(map(str, rule.conditions)) for rule in rules]
-    assert len(set(said)) == len(said)
-    decided = rules.apply(X)
-    for place, rule in enumerate(rules):
-        mine = decided == place
-        assert rule.support == pytest.approx(weights[mine].sum())
-    assert rules.lines[-1].support == pytest.approx(weights[decided == len(rules)].sum())
+        exact = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, each_leaf=True)
+        if not len(exact.paths.links):
+            return
+        chosen = _Choosing(exact, form)
+        ways = chosen.ways
+    for way in ways:
+        slow = Slow(chosen, way.cut, X, w, form.tolerance or 0.1)
+        steps = sorted({*(one for one in BUDGETS if one < max(budgets)), *budgets})
+        starts = dict(slow.lines)
+        for budget in steps:
+            kept = slow.spend(budget)
+            if budget in budgets:
+                found = way.spend(budget)
+                assert {index for index, stays in enumerate(found.stays) if stays} == set(kept)
+                for index, links in kept.items():
+                    left = [link for place, link in enumerate(starts[index][1]) if place not in found.deleted[index]]
+                    assert left == links
 
 
-def test_otherwise_is_the_commonest_class_of_what_is_left() -> None:
-    X, y = make_classification(200, 8, n_informative=5, n_classes=2, weights=[0.7], flip_y=0.1, random_state=1)
-    model = DecisionTreeClassifier(max_depth=4, random_state=1).fit(X, y)
-    for budget in (0.3, 0.5, 0.8):
-        rules = secateur.simplify(model, X, y, budget=budget)
-        left = np.bincount(y[rules.apply(X) == len(rules)], minlength=2)
-        assert left[rules.default] == left.max()
-    rare = secateur.simplify(model, X, y, budget=1.0, otherwise=1)  # who names a class gets it, and is told
-    assert "1. 1 always   200 rows, 32.5% 1; most of its rows are 0" in rare.to_text()
+@pytest.mark.parametrize("tolerance", [0.1, 1.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_budget_holds_for_all_rows_and_for_each_class(tolerance: float, weighted: bool) -> None:
+    X, y = make_classification(600, 8, n_informative=5, n_classes=3, weights=[0.7, 0.25], flip_y=0.1, random_state=1)
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(X)) if weighted else None
+    model = DecisionTreeClassifier(max_depth=5, random_state=1).fit(X, y, sample_weight=weights)
+    heavy = np.ones(len(X)) if weights is None else weights
+    rules = secateur.simplify(model, X, y, each_leaf=True, sample_weight=weights)
+    leaf = rules.place_of_leaf[model.apply(X)]
+    values = _Choosing(rules, ListForm(tolerance)).values
+    for budget, found in zip(
+        (0.005, 0.02, 0.1), choose_lines_by_budget(rules, (0.005, 0.02, 0.1), ListForm(tolerance)), strict=True
+    ):
+        line = found.apply(X)
+        off = found.class_ids[line] != rules.paths.leaf_class[leaf]
+        if tolerance < 1:
+            own = np.array([float(share) for share in values.values])[leaf]
+            off |= np.abs(found.layout.shares[line] - own) > tolerance + 1e-12  # type: ignore[union-attr]
+        said = model.predict(X)
+        assert heavy[off].sum() <= budget * heavy.sum() * (1 + 1e-9)
+        for label in np.unique(said):
+            assert heavy[off & (said == label)].sum() <= budget * heavy[said == label].sum() * (1 + 1e-9)
+        assert set(found.predict(X)) == set(said), "no class vanishes"
+        assert found.n_conditions < rules.n_conditions
 
 
-def test_a_rule_whose_remaining_rows_are_of_another_class_moves_up_or_says_what_it_covers() -> None:
-    # Of "yes", the rule of more rows would leave the other only rows of "no".
-    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["a", "b"])
-    root = builder.split("a", 0)
-    builder.leaf([0, 9], parent=root, side="right")
-    left = builder.split("b", 0, parent=root, side="left")
-    builder.leaf([9, 0], parent=left, side="left")
-    builder.leaf([1, 2], parent=left, side="right")
-    X = np.array([[1.0, 1.0]] * 5 + [[1.0, -1.0]] * 4 + [[-1.0, -1.0]] * 9 + [[-1.0, 1.0]] * 2)
-    y = ["yes"] * 9 + ["no"] * 9 + ["no", "yes"]
-    rules = secateur.simplify(builder.build(), X, [*y[:-1], "no"], otherwise="no")
-    assert [rule.asked for rule in rules] == ["b > 0", "a > 0"]
-    assert rules.decided_counts.tolist() == [[2.0, 5.0], [0.0, 4.0], [9.0, 0.0]]
-    rare = rules.change(decided_counts=np.array([[2.0, 0.0], [0.0, 9.0], [9.0, 0.0]]))
-    aside = "; most of its rows are no (of 7 rows that it covers, 71.4% yes)"
-    assert f"2 rows, 0.0% yes{aside}" in rare.to_text()
-    assert aside in rare.report().to_html()  # on the page, too
-    assert aside not in rules.report().to_html()
+def test_one_run_gives_what_each_budget_gives_alone() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y, each_leaf=True)
+    for found, budget in zip(choose_lines_by_budget(rules, (0.005, 0.013, 0.05)), (0.005, 0.013, 0.05), strict=True):
+        alone = secateur.simplify(model, X, y, budget=budget)
+        assert [line.text for line in found.lines] == [line.text for line in alone.lines]
+        assert found.budget == budget
 
 
 def test_a_budget_needs_rows() -> None:

@@ -11,12 +11,13 @@ import oracles
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from list_oracles import slow_joint
+from list_oracles import is_off
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.choosing import choose_lines
+from secateur.choosing import ListForm, choose_lines
 from secateur.methods import row_mixture
+from secateur.methods.leaf_masks import list_places
 from secateur.tree.shares import compare_reliability
 from secateur.tree.tree import Tree
 from secateur.verify.case import find_beyond
@@ -89,10 +90,16 @@ def list_differences(seed: int, *, budgets: bool = True) -> tuple[int, list[str]
             settings["budgeted"] = {"method": "budgeted", "max_conflict": BUDGET}
             guard = oracles.Guard(y, tolerance)
             wanted["budgeted"] = oracles.delete_budgeted(tree, X, None, BUDGET, 1000, guard, pool=POOL)
-            wanted["list"] = slow_joint(tree, X, y, None, BUDGET, tolerance, 0, POOL).kept
             exact = secateur.simplify(tree, X, y, each_leaf=True)
-            lines = choose_lines(exact, budget=BUDGET, tolerance=tolerance, otherwise=0)
-            found["list"] = {rule.leaf_id: list(rule.kept_ids) for rule in lines}
+            lines = choose_lines(exact, ListForm(tolerance), budget=BUDGET)
+            leaves = lines.paths.leaf_ids
+            found["list"] = {
+                line: leaves[list_places(may)].tolist() for line, may in enumerate(lines.find_answerable())
+            }
+            wanted["list"] = {
+                line: [leaf for leaf in leaves.tolist() if not is_off(lines, line, leaf)]
+                for line in range(lines.n_lines)
+            }
             assert lines.verify(X, y).ok
         for name, own in settings.items():
             rules = secateur.simplify(tree, **given, tolerance=tolerance, **own)

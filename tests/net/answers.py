@@ -101,9 +101,12 @@ def _find_uncovered(rules: Any, rows: pd.DataFrame, at: NDArray[np.int64]) -> ND
     """Rows whose rule does not cover them, and rows of "otherwise" that a rule covers."""
     covers = rules.covers(rows)
     assert covers.shape == (len(rows), forms.n_rules(rules))
-    by_rule = at < forms.n_rules(rules)
+    place_of = np.full(len(forms.lines(rules)), -1)
+    place_of[forms.rule_lines(rules)] = np.arange(forms.n_rules(rules))
+    place = place_of[at]
+    by_rule = place >= 0
     fine = ~covers.any(axis=1)
-    fine[by_rule] = covers[by_rule, at[by_rule]]
+    fine[by_rule] = covers[by_rule, place[by_rule]]
     return np.flatnonzero(~fine)
 
 
@@ -119,16 +122,27 @@ def _find_explained_otherwise(
 
 
 def _find_other_shares(rules: Any, model: Any, rows: pd.DataFrame, at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows whose probabilities are not those of the rows beside their line; without rows, not the tree's own."""
+    """Rows whose probabilities are not what their line states, or its rows have; without rows, not the tree's own."""
     found = rules.predict_proba(rows)
+    if not forms.has_counts(rules) and rules.keeps_shares:  # as they are stated, by the tree's own counts
+        stated, own = np.array(forms.stated_shares(rules), dtype=np.float64), np.array(forms.class_ids(rules))
+        return np.flatnonzero(~np.isclose(found[np.arange(len(at)), own[at]], stated[at], rtol=0, atol=1e-12))
     if not forms.has_counts(rules):
         return np.flatnonzero(~np.isclose(found, model.predict_proba(rows), rtol=0, atol=1e-12).all(axis=1))
     counts, own = forms.line_counts(rules), np.array(forms.class_ids(rules))
     total = counts.sum(axis=1, keepdims=True)
     shares = np.where(total > 0, counts / np.maximum(total, 1e-300), np.eye(counts.shape[1])[own])
+    stated = np.array([np.nan if share is None else share for share in forms.stated_shares(rules)])
+    for line in np.flatnonzero(~np.isnan(stated)).tolist():
+        others = np.where(np.arange(counts.shape[1]) == own[line], 0.0, counts[line])
+        if not others.sum() and not np.isclose(stated[line], 1.0):  # how the others share the rest is not in the rows
+            others = np.where(np.arange(counts.shape[1]) == own[line], 0.0, found[at == line].sum(axis=0))
+        shares[line] = others / max(others.sum(), 1e-300) * (1 - stated[line])
+        shares[line, own[line]] = stated[line]
     is_wrong = ~np.isclose(found, shares[at], rtol=0, atol=1e-12).all(axis=1)
+    is_wrong |= ~np.isclose(found.sum(axis=1), 1, rtol=0, atol=1e-12)
     # The class of a line has the largest probability, but where another class has more of its rows.
-    is_commonest = shares[np.arange(len(own)), own] == shares.max(axis=1)
+    is_commonest = np.isnan(stated) & (shares[np.arange(len(own)), own] == shares.max(axis=1))
     is_wrong |= is_commonest[at] & (found[np.arange(len(at)), own[at]] < found.max(axis=1))
     return np.flatnonzero(is_wrong)
 
@@ -143,7 +157,7 @@ def _find_miscounted(
         "agreement": (forms.agreement(audit), said == by_tree),
         "accuracy": (audit.accuracy, said == truth),
         "tree_accuracy": (audit.tree_accuracy, by_tree == truth),
-        "coverage": (forms.coverage(audit), at < forms.n_rules(rules)),
+        "coverage": (forms.coverage(audit), np.isin(at, forms.rule_lines(rules))),
     }
     differ = {name for name, (share, marks) in expected.items() if abs(share - 100 * marks.mean()) > 1e-9}
     return np.array([0] if differ or audit.n_rows != len(rows) else [], dtype=np.int64)

@@ -1,6 +1,6 @@
 """Rules of both forms, asked in one way: the only file of the net that knows how the two forms are called.
 
-A *line* answers rows: a rule, or the "otherwise" of a short list, which comes last.
+A *line* answers rows: a rule, or the "otherwise" of a section of a short list, which comes last in its section.
 """
 
 from __future__ import annotations
@@ -73,6 +73,31 @@ def stands_for(rules: Any) -> list[list[int]]:
     return [list(rule.leaf_ids) for rule in rules]
 
 
+def layout(rules: Any) -> dict[str, Any]:
+    """The sections of a list by node, the line of each "otherwise", and what each line states."""
+    return {
+        "sections": rules.layout.nodes,
+        "otherwise": rest_lines(rules),
+        "stated": rules.layout.shares,
+        "windows": rules.layout.windows,
+    }
+
+
+def stated_shares(rules: Any) -> list[float | None]:
+    """The share of its class that each line states, if any."""
+    return [line.share for line in rules.lines]
+
+
+def rest_lines(rules: Any) -> list[int]:
+    """The lines that are the "otherwise" of a section."""
+    return [line.index for line in rules.lines if line.is_otherwise]
+
+
+def rule_lines(rules: Any) -> list[int]:
+    """The line of each written rule."""
+    return [rule.index for rule in rules]
+
+
 def line_counts(rules: Any) -> NDArray[np.float64]:
     """Training rows of each class beside every line: those it covers, in a short list those it decides."""
     return rules.counts
@@ -123,7 +148,7 @@ OF_EACH_LEAF = (
     *("conflict", "conflict_interval", "rule_irc", "irc_per_rule", "assimilated", "max_abs_d", "mean_abs_d"),
     *("share_beyond_tolerance", "max_abs_delta_p"),
 )
-OF_SHORT_LIST = ("max_fall", "agreement_interval")
+OF_SHORT_LIST = ("max_fall", "off", "off_by_class", "agreement_interval")
 
 
 def agreement(audit: Any) -> float:

@@ -24,6 +24,8 @@ from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 STORED = Path(__file__).with_name("stored_answers.json.gz")
+# What lists were before they had sections and shares: it is not made anew.
+LISTS = Path(__file__).with_name("stored_lists.json.gz")
 BUDGETS = (0.01, 0.03)
 N_ASKED = 150
 N_SHOWN = 3  # rows whose probabilities are stored as they are
@@ -157,7 +159,35 @@ def list_rules(problem: Problem) -> Iterator[tuple[str, Any]]:
     for method in ("exact", "sibling"):
         for budget in BUDGETS:
             yield f"short list, {method}, budget {budget}", make(method=method, budget=budget)
-    yield "short list, exact, otherwise the last class", make(otherwise=problem.model.classes_[-1])
+    yield "short list, exact, otherwise the last class", make(otherwise=find_last_class(problem))
+    yield "short list, exact, classes only", make(tolerance=1)
+    yield "short list, exact, at most 8 sections", make(sections=8)
+
+
+def list_classes_only(problem: Problem) -> Iterator[tuple[str, Any]]:
+    """Make the lists in one section that keep classes only, each with a name."""
+    weighted = {} if problem.weights is None else {"sample_weight": problem.weights[0]}
+    plain = {"exact": {"tolerance": 1, "sections": 1}}
+    training = problem.X, problem.y
+    for method in problem.methods:
+        made = forms.short_list(
+            problem.model, *training, method=method, **problem.known, **weighted, **plain.get(method, {})
+        )
+        yield method, made
+    for method in WITHOUT_ROWS if problem.without_rows else ():
+        yield (
+            f"{method} without rows",
+            forms.short_list(problem.model, method=method, **problem.known, **plain.get(method, {})),
+        )
+    last = problem.model.classes_[-1]
+    if last == find_last_class(problem):
+        made = forms.short_list(problem.model, *training, otherwise=last, **problem.known, **weighted, **plain["exact"])
+        yield "exact, otherwise the last class", made
+
+
+def find_last_class(problem: Problem) -> Any:
+    """The last class that a leaf predicts."""
+    return problem.model.predict(problem.X).max()
 
 
 def describe_tree(problem: Problem) -> str:
@@ -190,6 +220,8 @@ def describe(problem: Problem, rules: Any) -> dict[str, Any]:
     # Which line answers an impossible row is settled where rows ranked the lines; what predict says of it is not.
     if problem.impossible is not None and forms.has_counts(rules):
         described["applied to impossible rows"] = forms.applied(rules, problem.impossible)
+    if rules.is_list:
+        described |= forms.layout(rules)
     if np.array_equal(described["covered"], described["counts"], equal_nan=True):
         described["covered"] = None
     if described["stands for"] == [[leaf] for leaf in described["leaves"]]:
@@ -230,8 +262,8 @@ def compute(name: str) -> dict[str, Any]:
     return {"tree": describe_tree(problem), **{key: describe(problem, rules) for key, rules in list_rules(problem)}}
 
 
-def read_stored() -> dict[str, Any]:
-    with gzip.open(STORED, "rt", encoding="utf-8") as file:
+def read_stored(path: Path = STORED) -> dict[str, Any]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
         return json.load(file)
 
 

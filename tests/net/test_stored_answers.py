@@ -47,6 +47,21 @@ def test_a_tree_has_the_stored_answers(name: str, stored: dict[str, Any]) -> Non
     assert not differences, "\n".join([f"{len(differences)} differences:", *differences[:30]])
 
 
+@pytest.mark.parametrize("name", make_stored_answers.PROBLEMS)
+def test_lists_of_classes_in_one_section_are_those_before_there_were_sections(name: str) -> None:
+    stored = make_stored_answers.read_stored(make_stored_answers.LISTS)[name]
+    problem = make_stored_answers.PROBLEMS[name]()
+    assert make_stored_answers.describe_tree(problem) == stored.pop("tree")
+    found = {
+        key: {
+            "rules": sorted([rule.leaf_id, rule.class_id, list(rule.kept_ids)] for rule in rules),
+            "otherwise": rules.lines[-1].class_id,
+        }
+        for key, rules in make_stored_answers.list_classes_only(problem)
+    }
+    assert found == stored
+
+
 def test_what_is_stored_is_small_and_about_these_trees(stored: dict[str, Any]) -> None:
     assert list(stored) == list(make_stored_answers.PROBLEMS)
     assert len(stored) == 30

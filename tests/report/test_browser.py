@@ -30,7 +30,8 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.choosing import choose_lines
+from secateur.choosing import ListForm, choose_lines
+from secateur.export.listing import make_listing
 from secateur.report import make_report
 from secateur.report.page import TEMPLATES, _read_limits, _read_points, _shorten, _squeeze
 from secateur.results.line_words import describe_rows
@@ -94,19 +95,22 @@ def open_report(browser: Any, tmp_path: Path) -> Iterator[Open]:
 PHONE = {"width": 390, "height": 844}
 
 
-def cancer_rules(**given: Any) -> secateur.Rules:
+def cancer_model_and_rows() -> tuple[DecisionTreeClassifier, pd.DataFrame, pd.Series]:
     data = load_breast_cancer(as_frame=True)
-    model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(data.data, data.target)
-    given = {"method": "exact", "each_leaf": True, **given}
-    return secateur.simplify(model, data.data, data.target, class_names=data.target_names, **given)
+    return DecisionTreeClassifier(max_depth=5, random_state=0).fit(data.data, data.target), data.data, data.target
+
+
+def cancer_rules(**given: Any) -> secateur.Rules:
+    given = {"method": "exact", "each_leaf": True, "class_names": ["malignant", "benign"], **given}
+    return secateur.simplify(*cancer_model_and_rows(), **given)
 
 
 def lists_of(rules: secateur.Rules) -> list[secateur.Rules]:
     """The list of each position of the slider, from left to right."""
-    otherwise = choose_lines(rules).lines[-1].prediction
-    return [
-        choose_lines(rules, budget=one["budget"], otherwise=otherwise) for one in make_report(rules).summary["lists"]
-    ]
+    exact = choose_lines(rules)
+    alike = ListForm(exact.tolerance, len(exact.sections))
+    budgets = [one["budget"] for one in make_report(rules).summary["lists"]]
+    return [choose_lines(rules, alike, budget=budget) if budget else exact for budget in budgets]
 
 
 def asked(condition: Any) -> str:
@@ -118,6 +122,11 @@ def shown_lines(page: Any) -> list[list[str]]:
         "cells => cells.map(c => [...c.querySelectorAll('.asked')].map(e => e.textContent))"
     )
     return found
+
+
+def show_all_lines(page: Any) -> None:
+    while page.locator("#list .rest button").count():
+        page.locator("#list .rest button").first.click()
 
 
 def shown_leaves(page: Any) -> list[int]:
@@ -177,11 +186,11 @@ def test_the_first_screen_answers_what_grounds_how_right_against_what_and_how_fa
                 "What decides diagnosis",
                 "A decision tree predicts diagnosis: malignant or benign",
                 f"Right for {right:.1%} of 284 rows set aside; always saying benign is right for {guess:.1%}.",
-                "No answer changes: every possible row gets the tree's answer.",
+                "No answer changes, and no probability moves by more than 10 points, for any possible row.",
             ):
                 assert words in text
             if size is not PHONE:
-                last = page.locator("#list tr.last").bounding_box()
+                last = page.locator("#list tr[data-line]").last.bounding_box()
                 assert last["y"] + last["height"] <= size["height"], "the whole list is on the first screen"
             assert page.locator("#list tr[data-line]").first.bounding_box()["y"] < size["height"]
             assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
@@ -196,24 +205,23 @@ def test_the_slider_changes_the_list_and_its_numbers(open_report: Open, tmp_path
     slider = page.locator("#slider")
     for place, made in enumerate(lists):
         slider.fill(str(place))
-        if page.locator("#whole-list").count():
-            page.locator("#whole-list").click()
-        assert shown_lines(page) == [list(read_asked(made, rule.kept_ids)) for rule in made]
+        show_all_lines(page)
+        assert shown_lines(page) == [list(line.asks) for line in made.lines]
         audit = made.audit(data.data, data.target)
         share = secateur.words.conditions.read_share
         assert page.locator("#fig-right").text_content() == share(audit.accuracy / 100)
         same = "always" if made.is_exact else share(audit.agreement / 100)
         assert page.locator("#fig-same").text_content() == same
         assert page.locator("#fig-rules").text_content() == f"{len(made)} rule{'s' * (len(made) != 1)}"
+        assert page.locator("#fig-sections").text_content() == f"in {len(made.sections)} sections, "
         assert page.locator("#fig-conditions").text_content() == str(made.n_conditions)
         assert page.locator("#guarantee").text_content() == made.guarantee
         said = page.locator("#slider-said").text_content()
         assert said.startswith("Exact" if made.is_exact else f"Up to {100 * made.budget:g} % may differ")
         decides = page.locator("#list .decides span").all_text_contents()
         assert decides == [describe_rows(line) for line in made.lines]
-        chips = page.locator("#list .head .chip").all_text_contents()
-        assert chips[-1] == made.lines[-1].class_name
-        assert set(chips[:-1]) == {rule.class_name for rule in made}
+        chips = page.locator("#list .asks .chip").all_text_contents()
+        assert chips == [line.class_name for line in made.lines]
         assert page.locator("#positions tr.current td").first.text_content() == str(len(made))
     slider.press("ArrowLeft")
     assert page.locator("#fig-conditions").text_content() == str(lists[-2].n_conditions)
@@ -246,16 +254,16 @@ def test_a_change_of_hundredths_makes_no_cliff(open_report: Open) -> None:
 
 def test_a_line_says_why_and_its_leaves_light_up(open_report: Open, tmp_path: Path) -> None:
     rules = cancer_rules()
-    short = next(made for made in lists_of(rules) if made.budget == 0.01)
+    *_, short, _ = lists_of(rules)
     page = open_report(rules)
-    place = page.evaluate("secateur.data.lists.findIndex((list) => list.budget === 0.01)")
-    page.locator("#slider").fill(str(place))
+    page.locator("#slider").press("ArrowLeft")
     page.locator("#tree-open").click()
-    button = page.get_by_role("button", name="Why rule 1", exact=True)
+    first, second = (rule.index for rule in short[:2])
+    button = page.get_by_role("button", name=f"Why line {first + 1}", exact=True)
     button.focus()
     page.keyboard.press("Enter")
     assert button.get_attribute("aria-expanded") == "true"
-    details = page.locator("#line-0")
+    details = page.locator(f"#line-{first}")
     told = asked(details.inner_text())
     assert all(asked(reason.text) in told for reason in short[0].reasons.values())
     assert details.locator("del").count() == len(short[0].deleted_ids)
@@ -267,20 +275,41 @@ def test_a_line_says_why_and_its_leaves_light_up(open_report: Open, tmp_path: Pa
     )
     data = load_breast_cancer()
     leaves = rules.paths.leaf_ids[rules.find_leaves(secateur.rows.rows.Rows.of(data.data.astype(np.float32)))]
-    decided = set(leaves[short.apply(data.data) == 0].tolist())
+    decided = set(leaves[short.apply(data.data) == first].tolist())
     assert partly == decided - set(short[0].leaf_ids)
     page.locator("#tree").screenshot(path=tmp_path / "lit.png")
     details.get_by_text("Diagnosis of its conditions").click()
     rows = secateur.diagnose(rules.tree, data.data, data.target).of_leaf(short[0].leaf_id)
     expected = [read_asked(rules, [row.link_id])[0] for row in rows]
     assert details.locator(".diagnosed p.asked").all_text_contents() == expected
-    page.locator("#list tr[data-line='1']").hover()
-    settle(page)
-    other = page.locator("#tree-canvas .leaf.lit").evaluate_all("all => all.map((e) => Number(e.dataset.node))")
-    assert sorted(other) == sorted(short[1].leaf_ids)
+    rests = [section.otherwise.index for section in short.sections if section.otherwise is not None]
+    assert len(rests) > 1
+    for line in (second, *rests):
+        page.locator(f"#list tr[data-line='{line}']").hover()
+        settle(page)
+        other = page.locator("#tree-canvas .leaf.lit").evaluate_all("all => all.map((e) => Number(e.dataset.node))")
+        assert sorted(other) == sorted(short.lines[line].leaf_ids)
     button.focus()
     page.keyboard.press("Space")
-    assert page.locator("#line-0").count() == 0
+    assert page.locator(f"#line-{first}").count() == 0
+    page.get_by_role("button", name=f"Why line {rests[0] + 1}", exact=True).click()
+    n_leaves = len(short.lines[rests[0]].leaf_ids)
+    told = asked(page.locator(f"#line-{rests[0]}").inner_text())
+    assert f"It stands for {n_leaves} lea{'f' if n_leaves == 1 else 'ves'} of the tree" in told
+    assert "It answers for the rows of its section that no rule covers." in told
+
+
+def test_a_leaf_tells_the_lines_that_answer_for_it(open_report: Open) -> None:
+    rules = secateur.simplify(*cancer_model_and_rows())
+    page = open_report(rules)
+    page.locator("#tree-open").click()
+    page.locator("#tree-canvas").focus()
+    page.keyboard.press("End")
+    (leaf,) = re.findall(r"Leaf (\d+):", page.locator("#tree-path h3").inner_text())
+    wanted = [line.index + 1 for line in rules.lines if int(leaf) in line.leaf_ids]
+    assert wanted
+    words = f"In the list: line{'s' * (len(wanted) > 1)} {', '.join(map(str, wanted))}."
+    assert words in page.locator("#tree-path").inner_text()
 
 
 STATUS_OF = {"matched": "it points to ", "mismatched": "it points away ", "neutral": "it points neither way"}
@@ -490,7 +519,7 @@ def test_keys_alone_reach_everything(open_report: Open) -> None:
             break
     else:
         pytest.fail("the focus never leaves the page")
-    wanted = {"theme", "slider", "Why rule 1", "positions", "tree-canvas", "tree-save", "row-pick", "field-0", "leaves"}
+    wanted = {"theme", "slider", "Why line 1", "positions", "tree-canvas", "tree-save", "row-pick", "field-0", "leaves"}
     assert wanted | {"shortened", "methods", "notes"} <= reached
 
 
@@ -534,7 +563,7 @@ def test_a_printed_page_shows_what_is_folded_away(open_report: Open) -> None:
 def test_the_page_reads_without_javascript(open_report: Open) -> None:
     rules = cancer_rules()
     page = open_report(rules, java_script_enabled=False)
-    assert shown_lines(page) == [list(read_asked(rules, rule.kept_ids)) for rule in choose_lines(rules)]
+    assert shown_lines(page) == [list(line.asks) for line in choose_lines(rules).lines]
     assert not page.locator("#slider").is_visible()
     assert "needs JavaScript" in page.locator("#tree").inner_text()
     page.locator("#leaves > summary").click()
@@ -722,8 +751,13 @@ def test_rows_of_any_tree_get_what_the_rules_say(browser: Any, tmp_path: Path, d
     tree = data.draw(strategies.trees())
     X, y, _ = data.draw(strategies.labelled_rows(tree))
     with_rows = data.draw(st.booleans())
-    budget = data.draw(st.sampled_from([0.0, 0.2])) if with_rows else 0.0
-    rules = secateur.simplify(tree, *((X, tree.classes[y]) if with_rows else ()), budget=budget)
+    form: dict[str, Any] = {"sections": data.draw(st.sampled_from(["auto", 1, 4]))}
+    if with_rows:
+        form |= {
+            "budget": data.draw(st.sampled_from([0.0, 0.2])),
+            "tolerance": data.draw(st.sampled_from([0.05, 0.1, 1])),
+        }
+    rules = secateur.simplify(tree, *((X, tree.classes[y]) if with_rows else ()), **form)
     path = tmp_path / "page.html"
     make_report(rules).save(path, force=True)
     rows = data.draw(strategies.rows(tree, 20))
@@ -737,6 +771,23 @@ def test_rows_of_any_tree_get_what_the_rules_say(browser: Any, tmp_path: Path, d
             "([rows, p]) => rows.map((r) => secateur.decide(r, p).holding.length)", [entries, place]
         )
         assert holding == rules.covers(rows).sum(axis=1).tolist()
+
+
+def test_rows_of_a_group_get_what_the_rules_say(open_report: Open) -> None:
+    rng = np.random.default_rng(1)
+    kind, age = rng.integers(0, 4, 800), rng.integers(18, 80, 800)
+    X = pd.DataFrame({"age": age} | {f"kind_{name}": (kind == code).astype(float) for code, name in enumerate("abcd")})
+    y = ((kind == 1) & (age > 40) | (kind == 3) & (age < 60)) ^ (rng.random(800) < 0.1)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y, groups={"kind": list(X)[1:]}, sections=4)
+    assert len(rules.sections) > 1
+    page = open_report(rules)
+    fields = page.evaluate("secateur.data.form.fields")
+    cells = {"age": age, "kind": kind}
+    entries = np.column_stack([cells[field["name"]] for field in fields]).tolist()
+    found = decisions(page, entries, page.evaluate("secateur.data.list"))
+    assert [line for line, _ in found] == rules.apply(X).tolist()
+    assert rules.tree.classes[[class_id for _, class_id in found]].tolist() == rules.predict(X).tolist()
 
 
 def every_value(tree: secateur.Tree, feature: int) -> list[float]:
@@ -896,14 +947,16 @@ def test_the_form_takes_categories_cells_and_missing_values(open_report: Open, t
             page.get_by_label("income", exact=True).fill(repr(float(row["income"])))
         line = rules.lines[int(rules.apply(X.iloc[[place]])[0])]
         assert shown.locator("h3").text_content() == rules.predict(X.iloc[[place]])[0]
-        assert (
-            shown.locator("p")
-            .text_content()
-            .startswith("no rule holds" if line.is_otherwise else f"rule {line.index + 1}: ")
-        )
+        word = f", {line.asked}" if line.is_otherwise else ""
+        assert shown.locator("p").text_content().startswith(f"line {line.index + 1}{word}: ")
         told = asked(page.locator("#row-said").inner_text())
-        assert all(asked(words) in told for words in read_asked(rules, line.kept_ids))
-        assert ("Because no rule holds" in told) == line.is_otherwise
+        assert all(asked(words) in told for words in (*line.heading, *line.asks))
+        assert page.locator("#row-said .section li .asked").all_text_contents() == list(line.heading)
+        of_section = " of its section" if line.heading else ""
+        assert (f"Because no rule{of_section} holds" in told) == (line.asked == "otherwise")
+        missed = re.findall(r"Line (\d+) asks", page.locator("#row-said").text_content())
+        own = {str(rule.index + 1) for rule in line.section.rules}
+        assert set(missed) == (own if line.is_otherwise else set()), "no line of another section is told"
     page.get_by_label("city", exact=True).select_option("(any other)")
     elsewhere = X.iloc[[24]].assign(city="Paris")
     assert shown.locator("h3").text_content() == rules.predict(elsewhere)[0]
@@ -928,8 +981,9 @@ def test_a_row_is_told_only_what_is_true_of_it_and_what_its_leaf_says(open_repor
             page.locator(f"#field-{at}").fill(repr(float(values.iloc[field["features"][0]])))
         line = short.lines[int(short.apply(data.data.iloc[[row]])[0])]
         told = asked(page.locator("#row-said").inner_text())
+        assert page.locator("#row-said .section li").count() == len(line.heading)
         if not line.is_otherwise:
-            met = page.locator("#row-said ul").first.locator("li").all()
+            met = page.locator("#row-said ul:not(.section)").first.locator("li").all()
             assert len(met) == len(line.conditions)
         own = data.target_names[rules.tree.leaf_class[oracles.walk(rules.tree, values.to_numpy())]]
         if row in differs:
@@ -937,8 +991,9 @@ def test_a_row_is_told_only_what_is_true_of_it_and_what_its_leaf_says(open_repor
         else:
             assert "In the tree this row ends in leaf" in told
         answer = asked(page.locator("#row-answer").inner_text())
-        assert describe_rows(line) in answer
-        assert re.search(r", 95 % interval [\d.]+ to [\d.]+$", answer)
+        interval = re.search(r", 95 % interval [\d.]+ to [\d.]+", answer)
+        assert interval is not None
+        assert answer.replace(interval[0], "").endswith(f": {describe_rows(line)}")
 
 
 def test_a_value_that_cannot_be_used_is_named_and_decides_nothing(open_report: Open) -> None:
@@ -1041,26 +1096,31 @@ def test_a_violated_fact_takes_the_guarantee_away_only_where_that_depends_on_it(
 
 
 @pytest.mark.parametrize("java_script_enabled", [True, False])
-def test_a_class_that_comes_twice_has_two_headings(open_report: Open, java_script_enabled: bool) -> None:
+@pytest.mark.parametrize(("form", "has_sections"), [({}, True), ({"sections": 1}, False), ({"tolerance": 1}, False)])
+def test_the_list_is_laid_out_as_it_is_printed(
+    open_report: Open, form: dict[str, Any], has_sections: bool, java_script_enabled: bool
+) -> None:
     X, y = load_wine(return_X_y=True, as_frame=True)
-    model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y)
-    own = rules.class_ids[: len(rules)]
-    order = [*np.flatnonzero(own == own[0]), *np.flatnonzero(own != own[0])]
-    order = [order[-1], *order[:-1]]
-    stands = [rules.stands_for(place) for place in order]
-    assert rules.choice is not None
-    rules = rules.change(
-        leaves=rules.leaves[order],
-        decided_counts=rules.counts[[*order, -1]],
-        choice=replace(rules.choice, stand_ins=(np.cumsum([0, *map(len, stands)]), np.concatenate(stands))),
-    )
+    model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=3, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y, **form)
     page = open_report(rules, java_script_enabled=java_script_enabled)
-    assert shown_lines(page) == [list(read_asked(rules, rule.kept_ids)) for rule in rules]
-    runs = [(name, len(list(some))) for name, some in itertools.groupby(rule.class_name for rule in rules)]
-    assert len(runs) > len({name for name, _ in runs})
-    wanted = [f"{name} if{' one of these holds' if n > 1 else ''}" for name, n in runs]
-    assert [asked(text) for text in page.locator("#list .head:not(.last) th").all_inner_texts()] == wanted
+    if java_script_enabled:
+        show_all_lines(page)
+    shown = []
+    for row in page.locator("#list tbody tr").all():
+        if "head" in (row.get_attribute("class") or "").split():
+            shown.append(asked(row.inner_text()))
+        else:
+            number, words = (row.locator(part).text_content() for part in ("th", ".asks"))
+            shown.append(f"{number}. {asked(words)}")
+    wanted = []
+    for line in make_listing(rules).lines:
+        wanted += [f"Among {line.heading}"] if line.heading else []
+        word = "" if line.asked in ("otherwise", "always") else "if "
+        wanted.append(f"{line.number}. {line.class_name} {word}{line.asked}")
+    assert shown == wanted
+    assert page.locator("#list tbody").count() == len(rules.sections)
+    assert (page.locator("#list .head").count() > 1) == has_sections
 
 
 def test_scripts_write_numbers_as_python_does(browser: Any) -> None:
@@ -1096,8 +1156,7 @@ def test_scripts_word_the_rows_of_a_line_as_python_does(open_report: Open) -> No
         secateur.approximate(lambda rows: model.predict(rows) + 5, X),
     ):
         page = open_report(rules)
-        if page.locator("#whole-list").count():
-            page.locator("#whole-list").click()
+        show_all_lines(page)
         long = names["class_names"][1]
         expected = [describe_rows(line).replace(f"% {long}", f"% {long[:29]}…") for line in rules.lines]
         assert page.locator("#list .decides span").all_text_contents() == expected
@@ -1118,9 +1177,11 @@ def test_a_tree_of_2000_leaves_opens_and_responds(open_report: Open, tmp_path: P
     rules = secateur.simplify(model, X, y)
     assert rules.tree_rules == 2000
     page = open_report(rules)
-    assert page.locator("#list tr[data-line]").count() == 5
-    page.locator("#whole-list").click()
-    assert page.locator("#list tr[data-line]").count() == len(rules)
+    assert page.locator("#list tr[data-line]").count() == sum(
+        1 + (5 if len(section.rules) > 7 else len(section.rules)) for section in rules.sections
+    )
+    show_all_lines(page)
+    assert page.locator("#list tr[data-line]").count() == rules.n_lines
     page.locator("#leaves > summary").click()
     assert page.locator("#rule-rows tr").count() == 100
     page.locator("#more-rules").click()
@@ -1164,7 +1225,7 @@ def test_a_tree_of_2000_leaves_opens_and_responds(open_report: Open, tmp_path: P
 def test_a_tree_of_one_leaf_is_shown_too(open_report: Open) -> None:
     X, y = [[0.0], [1.0]], ["only", "only"]
     page = open_report(secateur.simplify(DecisionTreeClassifier().fit(X, y), X, y, each_leaf=True))
-    assert asked(page.locator("#list tr.last th").inner_text()) == "always only"
+    assert asked(page.locator("#list .asks").inner_text()) == "only always"
     assert page.locator("#row-answer h3").text_content() == "only"
     page.locator("#tree-canvas [data-node='0']").click()
     assert "the rule asks nothing" in page.locator("#tree-path").inner_text()
@@ -1201,8 +1262,7 @@ def test_many_classes_have_colours_and_names(open_report: Open, tmp_path: Path) 
     page = open_report(rules)
     page.screenshot(path=tmp_path / "classes.png", full_page=True)
     assert page.locator(".shares .chip").all_text_contents() == names
-    heads = page.locator("#list .head .chip").all_text_contents()
-    assert heads == list(dict.fromkeys(line.class_name for line in rules.lines))
+    assert page.locator("#list .asks .chip").all_text_contents() == [line.class_name for line in rules.lines]
     colours = page.locator(".shares .chip").evaluate_all("all => all.map((e) => getComputedStyle(e).borderColor)")
     assert len(set(colours)) == 3
 

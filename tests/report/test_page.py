@@ -128,8 +128,8 @@ def test_rules_and_reasons_read_without_javascript() -> None:
         assert all(asked in static for asked in read_asked(rules, rule.kept_ids))
         assert all(reason.text in static for reason in rule.reasons.values())
     listed = static[static.index('id="list"') : static.index('id="tree"')]
-    for short in choose_lines(rules):
-        assert all(asked in listed for asked in read_asked(rules, short.kept_ids))
+    for line in choose_lines(rules).lines:
+        assert all(asked in listed for asked in (*line.heading, *line.asks))
     assert rules.guarantee in static
     assert all(method in static for method in secateur.METHODS if method != "budgeted")
 
@@ -154,7 +154,7 @@ def test_the_rows_of_a_line_read_as_everywhere() -> None:
         assert words == [describe_rows(line) for line in rules.lines]
         told |= {re.sub(r"[\d.,]+", "#", one) for one in words}
     assert any("; most of its rows are well" in one for one in told)
-    for words in ("# rows# #% ill", "weight # #% ill", "rows unknown", "the model counts # #% #"):
+    for words in ("# rows# #% ill", "weight # #% ill", "rows unknown; stated #%", "the model counts # #% #"):
         assert words in told
 
 
@@ -164,7 +164,7 @@ def test_a_long_page_says_what_needs_javascript() -> None:
     rules = secateur.simplify(model)
     page = make_report(rules).to_html()
     assert "These are 60 of 230 rules; the others need JavaScript." in page
-    assert f"… and {len(rules) - 60} more rules, which need JavaScript" in page
+    assert f"… and {rules.n_lines - 60} more lines, which need JavaScript" in page
 
 
 def test_a_page_of_2000_leaves_is_smaller_than_2_mb() -> None:

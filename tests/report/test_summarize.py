@@ -25,7 +25,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.choosing import choose_lines
+from secateur.choosing import ListForm, choose_lines
 from secateur.report import ladder, summarize
 from secateur.results.answer import warn_of_weights
 from secateur.results.line_words import describe_rows
@@ -96,7 +96,6 @@ def test_every_list_is_that_of_its_budget(data: st.DataObject) -> None:
     labels = tree.classes[y]
     own = data.draw(st.sampled_from([0.0, 0.1]))
     rules = secateur.simplify(tree, X, labels, sample_weight=weights, budget=own)
-    otherwise = rules.lines[-1].prediction
     summary = summarize(rules, budgets=[0.05, 0.3])
     lists = summary["lists"]
     assert [one["budget"] for one in lists] == sorted((one["budget"] for one in lists), reverse=True)
@@ -104,25 +103,31 @@ def test_every_list_is_that_of_its_budget(data: st.DataObject) -> None:
     assert lists[-1]["is_exact"]
     for listed in lists:
         budget = listed["budget"]
-        made = secateur.simplify(tree, X, labels, sample_weight=weights, budget=budget, otherwise=otherwise)
+        form: dict[str, Any] = {} if budget == own else {"sections": len(rules.sections)}
+        made = secateur.simplify(tree, X, labels, sample_weight=weights, budget=budget, **form)
         assert listed["guarantee"] == made.guarantee
         assert listed["n_conditions"] == made.n_conditions
-        assert [one["rule"] for one in listed["rules"]] == made.leaves.tolist()
-        assert listed["otherwise"]["class"] == made.default
-        for one, line in zip([*listed["rules"], listed["otherwise"]], made.lines, strict=True):
+        assert listed["n_rules"] == len(made)
+        assert listed["tolerance"] == (made.tolerance if made.keeps_shares else None)
+        assert [one["rule"] for one in listed["lines"] if one["rule"] is not None] == made.leaves.tolist()
+        assert len(listed["sections"]) == len(made.sections)
+        for one, line in zip(listed["lines"], made.lines, strict=True):
+            assert one["class"] == line.class_id
             assert one["rows"] == line.support
             assert (one["hits"] / one["rows"] if one["rows"] else None) == line.reliability
-            assert describe_rows(line).endswith(one["aside"])
-        for one, rule in zip(listed["rules"], made, strict=True):
-            assert one["kept"] == list(rule.kept_ids)
-            assert join_links(summary, one["kept"]) == list(read_asked(made, rule.kept_ids))
-            assert one["leaves"] == list(rule.leaf_ids)
-            assert [reason_text(summary, r) for r in one["reasons"]] == [r.text for r in rule.reasons.values()]
-            met = {oracles.walk(tree, row) for row in X[made.apply(X) == rule.index]}
-            assert set(one["partly"]) == met - set(rule.leaf_ids)
-        assert [(d["leaf"], reason_text(summary, d["why"])) for d in listed["dropped"]] == [
-            (one.rule.leaf_id, one.reason) for one in made.unwritten
-        ]
+            assert one["share"] == line.share
+            assert one["aside"] in describe_rows(line)
+            assert made.sections[one["section"]] == line.section
+            heading = listed["sections"][one["section"]]
+            assert one["kept"] == list(line.kept_ids)
+            assert one["kept"][: len(heading)] == heading
+            assert join_links(summary, heading) == list(line.heading)
+            assert join_links(summary, one["kept"][len(heading) :]) == list(line.asks)
+            assert one["leaves"] == list(line.leaf_ids)
+            reasons = None if one["reasons"] is None else [reason_text(summary, r) for r in one["reasons"]]
+            assert reasons == (None if line.is_otherwise else [r.text for r in line.reasons.values()])
+            met = {oracles.walk(tree, row) for row in X[made.apply(X) == line.index]}
+            assert set(one["partly"]) == met - set(line.leaf_ids)
         audit = made.audit(X, labels, sample_weight=weights)
         measured = listed["measured"]
         for name in ("accuracy", "delta_accuracy"):
@@ -139,9 +144,9 @@ def test_one_rule_for_each_leaf_and_the_list_chosen_of_them_give_one_page() -> N
         rules = cancer_rules(method=method)
         chosen = choose_lines(rules)
         assert summarize(rules) == summarize(chosen)
-        short = summarize(choose_lines(rules, budget=0.5, otherwise=chosen.lines[-1].prediction))
+        short = summarize(choose_lines(rules, ListForm(chosen.tolerance, len(chosen.sections)), budget=1.0))
         assert short["rules"] == summarize(chosen)["rules"]
-        for name in ("rules", "otherwise", "measured", "guarantee", "cautions", "faithful", "right"):
+        for name in ("sections", "lines", "measured", "guarantee", "cautions", "faithful", "right"):
             assert short["lists"][-1][name] == summarize(chosen)["lists"][-1][name]
 
 
@@ -188,14 +193,16 @@ def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> 
     assert answer["class_rows"] == [int((y[::2] == 0).sum()), int((y[::2] == 1).sum())]
     assert answer["tree_accuracy"] == pytest.approx(100 * (model.predict(X[1::2]) == y[1::2]).mean())
     assert answer["guess_accuracy"] == pytest.approx(100 * (y[1::2] == 1).mean())
-    assert summary["lists"][summary["list"]]["cautions"] == [
-        "Rules 2, 3 have fewer than 5 rows: their percentages say little."
-    ]
+    (caution,) = summary["lists"][summary["list"]]["cautions"]
+    few = [line.index + 1 for line in rules.lines if line.support < 5]
+    assert [int(number) for number in re.findall(r"\d+", caution.partition(" fewer than 5 rows")[0])] == few != []
     right = f"{(model.predict(X[1::2]) == y[1::2]).mean():.1%}"
     guessed = f"{(y[1::2] == 1).mean():.1%}"
     exact = summary["lists"][summary["list"]]
     assert exact["right"] == f"Right for {right} of 284 rows set aside; always saying benign is right for {guessed}."
-    assert exact["faithful"] == "No answer changes: every possible row gets the tree's answer."
+    assert exact["faithful"] == (
+        "No answer changes, and no probability moves by more than 10 points, for any possible row."
+    )
     short = summary["lists"][0]
     share = f"{short['measured']['disagreement'] / 100:.1%}"
     assert short["faithful"].startswith(
@@ -224,14 +231,14 @@ def test_a_tree_no_better_than_a_guess_and_a_class_that_it_never_says_are_told()
     tree.leaf([90, 6, 0], parent=root, side="left")
     tree.leaf([0, 3, 1], parent=root, side="right")
     rules = secateur.simplify(tree.build(), X, y)
-    *_, short, exact = summarize(rules, budgets=[0.2])["lists"]
+    *_, short, exact = summarize(rules, budgets=[1])["lists"]
     (weighed,) = warn_of_weights(rules)
     assert weighed.startswith("Percentages count rows unweighted.")
     assert exact["cautions"] == [
         weighed,
         "No rule predicts lost (3 of 100 rows): it is nowhere the commonest class.",
         "On the rows measured, the rules are right for 90.0%, no more often than always saying good (90.0%).",
-        "Rule 1 has fewer than 5 rows: its percentage says little.",
+        "Line 1 has fewer than 5 rows: its percentage says little.",
     ]
     assert short["cautions"][1] == "No rule predicts late (7 of 100 rows): its rules were left out, within the budget."
 
@@ -292,7 +299,7 @@ def test_a_large_tree_says_what_its_page_leaves_out(monkeypatch: pytest.MonkeyPa
     assert "Shorter lists of so many take long to make" in summary["list_note"]
     assert summary["ladder"] == []
     assert {rule["reasons"] is None for rule in summary["rules"]} == {True}
-    assert summary["lists"][0]["rules"][0]["reasons"] is not None, "the list that is shown first has its reasons"
+    assert summary["lists"][0]["lines"][0]["reasons"] is not None, "the list that is shown first has its reasons"
 
 
 def test_the_ladder_lists_every_method_and_says_why_one_cannot_run() -> None:
@@ -333,7 +340,7 @@ def test_rows_that_give_the_stored_counts_are_the_training_rows() -> None:
     stored = secateur.Rules.from_json(rules.to_json())
     again, direct = summarize(stored, X, y), summarize(rules)
     assert again["rows"]["is_training"]
-    assert [one["rules"] for one in again["lists"]] == [one["rules"] for one in direct["lists"]]
+    assert [one["lines"] for one in again["lists"]] == [one["lines"] for one in direct["lists"]]
     others = summarize(stored, X[::2], y[::2])
     assert not others["rows"]["is_training"]
     assert len(others["lists"]) == 1
@@ -436,15 +443,14 @@ def test_the_documents_name_every_field() -> None:
     table = set(re.findall(r"^\| (`.*?) \|", text, flags=re.MULTILINE))
     assert {name for cell in table for name in re.findall(r"`(\w+)`", cell)} == set(summary)
     (listed, *_), field = summary["lists"], summary["form"]["fields"][0]
-    records = [listed, listed["rules"][0], listed["otherwise"], listed["measured"], summary["rules"][0]]
+    records = [listed, listed["lines"][0], listed["measured"], summary["rules"][0]]
     records += [summary["tree"], field, summary["rows"], summary["size"], summary["facts"][0], summary["method"]]
     for record in records:
         assert set(record) - named == set()
-    wording = text.partition("A **list** has")[2].partition(" Each of its rules")[0]
-    assert set(re.findall(r"`(\w+)`", wording.replace("`leaf`, `by`", "").replace("`why`", ""))) == {
-        *listed,
-        *listed["measured"],
-    }
+    wording = text.partition("A **list** has")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", wording)) == {*listed, *listed["measured"]}
+    wording = text.partition("A **line** has")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", wording)) >= {*listed["lines"][0]}
     assert set(re.findall(r"`(\w+)`", text.partition("A **field** has")[2].partition(" An\n")[0])) >= set(field)
 
 

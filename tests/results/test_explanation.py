@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.choosing import choose_lines
+from secateur.choosing import ListForm, choose_lines
 from secateur.errors import InputError
 from secateur.results.row_reading import find_held, read_row
 from secateur.rows.checking import check_rows
@@ -153,10 +153,10 @@ def test_lists_name_the_facts_by_which_they_miss_no_leaf() -> None:
     builder.leaf([9, 1], parent=root, side="right")
     facts = ["age is a whole number", "bmi <= 100"]
     whole = secateur.simplify(builder.build(), method="none", facts=facts, each_leaf=True)
-    rules = choose_lines(whole, otherwise="no")
+    rules = choose_lines(whole)
     assert (len(rules), whole.facts_used.used) == (0, ())
     assert rules.guarantee.endswith("Holds for rows that satisfy: age is a whole number.")
-    assert str(rules).endswith("every row that satisfies age is a whole number gets the tree's answer.")
+    assert str(rules).endswith("No answer changes for any row that satisfies age is a whole number.")
     told = rules.explain({"age": 29.5, "bmi": 20}).text
     assert "age is 29.5" not in told  # no rule asks for it
     assert told.endswith(
@@ -166,8 +166,7 @@ def test_lists_name_the_facts_by_which_they_miss_no_leaf() -> None:
         "\nThis row violates stated facts that the guarantee does not depend on: bmi <= 100."
     )
     assert "violates" not in rules.explain({"age": 29, "bmi": 20}).text
-    written = choose_lines(whole, otherwise="yes")
-    assert "age is 29.5" in written.explain({"age": 29.5, "bmi": 20}).text
+    assert [line.text for line in choose_lines(whole, ListForm(otherwise="yes")).lines] == ["always => no"]
 
 
 def test_a_row_holds_one_value_of_a_group_or_not_another() -> None:

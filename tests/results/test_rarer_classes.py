@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -48,9 +49,10 @@ BALANCED = DecisionTreeClassifier(max_depth=4, class_weight="balanced", random_s
 
 def test_a_list_marks_every_line_that_decides_mostly_rows_of_another_class() -> None:
     n_marked = n_bracketed = 0
-    for depth in (3, 4, 5, 6):
+    forms: list[dict[str, Any]] = [{}, {"tolerance": 1, "sections": 1}]
+    for depth, form in itertools.product((3, 4, 5, 6), forms):
         model = DecisionTreeClassifier(max_depth=depth, class_weight="balanced", random_state=0).fit(X, Y)
-        rules = secateur.simplify(model, X, Y)
+        rules = secateur.simplify(model, X, Y, **form)
         text, counts = rules.to_text().splitlines(), rules.decided_counts
         lines = [line for line in text if re.match(r" *\d+\. ", line)]
         assert len(lines) == len(counts)

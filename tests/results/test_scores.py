@@ -213,9 +213,11 @@ def test_the_tolerance_is_called_what_the_method_makes_of_it(method: str, words:
 
 def test_there_is_one_default_tolerance() -> None:
     made = [method().tolerance for method in map(type, METHODS_BY_NAME.values()) if "tolerance" in method().parameters]
-    defaults = [inspect.signature(one).parameters["tolerance"].default for one in (secateur.diagnose, RuleClassifier)]
+    asked = [secateur.diagnose, RuleClassifier, secateur.simplify]
+    default, *of_the_form = [inspect.signature(one).parameters["tolerance"].default for one in asked]
     assert len(made) >= 3
-    assert {*made, *defaults, diagnose_command.DEFAULT_TOLERANCE} == {DEFAULT_TOLERANCE}
+    assert {*made, default, diagnose_command.DEFAULT_TOLERANCE} == {DEFAULT_TOLERANCE}
+    assert of_the_form == [None, None]  # that of the method, or of a list
     assert DEFAULT_TOLERANCE in TOLERANCES
 
 

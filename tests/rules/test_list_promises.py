@@ -10,10 +10,9 @@ from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur import choosing
 from secateur.choosing import choose_lines
+from secateur.rules import line_counts
 from secateur.rules.decision_list import make_decision_list
-from secateur.rules.order import lift_rare
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +25,13 @@ def test_what_many_rules_decide_is_counted_as_for_few(
     problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, X, y = problem
-    monkeypatch.setattr(choosing, "FEW_RULES", 3)
+    few = secateur.simplify(model, X, y)
+    monkeypatch.setattr(line_counts, "FEW_RULES", 3)
     rules = secateur.simplify(model, X, y)
     assert len(rules) > 3
+    assert [line.support for line in rules.lines] == [line.support for line in few.lines]
     decided = rules.apply(X)
-    for index in range(len(rules) + 1):
+    for index in range(rules.n_lines):
         assert rules.decided_counts[index].tolist() == np.bincount(y[decided == index], minlength=2).tolist()
     assert rules.verify(X, y).ok
 
@@ -39,7 +40,7 @@ def test_probabilities_without_rows_are_those_of_the_tree(
     problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray],
 ) -> None:
     model, X, y = problem
-    rules = secateur.simplify(model)
+    rules = secateur.simplify(model, tolerance=1)
     assert not rules.is_counted
     np.testing.assert_allclose(rules.predict_proba(X), model.predict_proba(X))
     found = rules.audit(X, y)
@@ -84,13 +85,20 @@ def test_exports_give_the_share_that_is_printed(
     model, X, y = problem
     rules = secateur.simplify(model, X, y)
     listed = make_decision_list(rules).rules
-    assert [rule.reliability for rule in listed] == [line.reliability for line in rules.lines]
+    assert [rule.reliability for rule in listed] == [line.share for line in rules.lines]
     shares = rules.predict_proba(X)
     decided = rules.apply(X)
-    for rule in rules:
-        mine = decided == rule.index
+    assert len(set(decided)) > 5
+    for line in rules.lines:
+        mine = decided == line.index
         if mine.any():
-            assert shares[mine][0][rule.prediction] == rule.reliability
+            assert shares[mine][0][line.prediction] == line.share
+    classes_only = secateur.simplify(model, X, y, tolerance=1)
+    shares, decided = classes_only.predict_proba(X), classes_only.apply(X)
+    for line in classes_only.lines:
+        mine = decided == line.index
+        if mine.any():
+            assert shares[mine][0][line.prediction] == line.reliability
 
 
 def test_explain_names_a_budget_only_where_there_is_one(
@@ -159,52 +167,35 @@ def test_the_upper_line_decides_and_is_of_the_class_that_ranks_highest(
         for method in ("exact", "faithful", "mismatch", "quinlan")
     ]
     made = [secateur.simplify(model, X, y, budget=budget) for budget in (0.0, 0.02, 0.08, 0.2)]
+    made += [secateur.simplify(model, X, y, budget=0.08, tolerance=1, sections=1)]
     grid = np.random.default_rng(seed).normal(size=(3000, 6)) * 3
     for rules in [*(choose_lines(source) for source in sources), *made]:
         for rows in (X, grid):
             covered = rules.covers(rows)
-            upper = np.column_stack([covered, np.ones(len(rows), dtype=bool)]).argmax(axis=1)
-            assert (upper == rules.apply(rows)).all()
+            found = rules.apply(rows)
+            is_covered = covered.any(axis=1)
+            of_rules = np.array([rule.index for rule in rules])
+            assert (of_rules[covered[is_covered].argmax(axis=1)] == found[is_covered]).all()
+            assert all(rules.lines[index].is_otherwise for index in set(found[~is_covered].tolist()))
             labels = np.array([line.prediction for line in rules.lines])
-            assert (labels[upper] == rules.predict(rows)).all()
+            assert (labels[found] == rules.predict(rows)).all()
+            if rules.method == "exact":  # whose lines are not those of leaves, and need no rank
+                continue
             ranked = slow_ranking(rules.each_leaf, rules.leaves.tolist())
             place_of = {place: index for index, place in enumerate(rules.leaves.tolist())}
             by_rank = np.array([place_of[place] for place in ranked], dtype=int)
-            if len(rules):
-                best = by_rank[covered[:, by_rank].argmax(axis=1)]
-                assert (labels[best] == labels[upper])[upper < len(rules)].all()
+            best = by_rank[covered[:, by_rank].argmax(axis=1)]
+            assert (labels[of_rules[best]] == labels[found])[is_covered].all()
 
 
-def test_rules_that_do_not_meet_stay_together_by_class() -> None:
+@pytest.mark.parametrize("settings", [{}, {"tolerance": 1, "sections": 1}, {"budget": 0.03}])
+def test_rules_of_a_section_stay_together_by_class(settings: dict[str, float]) -> None:
     X, y = make_classification(900, 6, n_informative=5, n_redundant=0, n_classes=3, flip_y=0.05, random_state=1)
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
-    exact = secateur.simplify(model, X, y)
-    assert (np.diff(exact.class_ids[:-1]) >= 0).all()
-    runs = [int((np.diff(secateur.simplify(model, X, y, budget=b).class_ids[:-1]) != 0).sum()) for b in (0.01, 0.03)]
-    assert max(runs) < 5
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_no_line_of_exact_rules_decides_mostly_rows_of_another_class(seed: int) -> None:
-    X, y = make_classification(600, 8, n_informative=5, n_classes=2 + seed % 2, flip_y=0.25, random_state=seed)
-    model = DecisionTreeClassifier(max_depth=6, random_state=seed).fit(X, y)
-    rules = secateur.simplify(model, X, y)
-    own = rules.decided_counts[np.arange(len(rules)), rules.class_ids[:-1]]
-    assert (own >= rules.decided_counts[:-1].max(axis=1)).all()
-
-
-def test_a_rule_moves_up_only_if_fewer_lines_then_mislead() -> None:
-    # Rule 0 leaves rule 1 two rows of the other class; above it, rule 1 decides all of its own.
-    counts = {(0, 1): [[0, 9], [2, 0], [5, 0]], (1, 0): [[1, 4], [1, 5], [5, 0]]}
-
-    def count(order: np.ndarray) -> np.ndarray:
-        return np.array(counts[tuple(order.tolist())], dtype=float)
-
-    classes = np.array([1, 1])
-    assert lift_rare(np.array([0, 1]), classes, count).tolist() == [1, 0]
-    counts[1, 0] = [[4, 1], [1, 5], [5, 0]]  # then rule 0 would mislead
-    assert lift_rare(np.array([0, 1]), classes, count).tolist() == [0, 1]
-    assert lift_rare(np.array([0, 1]), np.array([0, 1]), count).tolist() == [0, 1]  # never past another class
+    rules = secateur.simplify(model, X, y, **settings)  # type: ignore[arg-type]
+    assert max(len(section.rules) for section in rules.sections) > 3
+    for section in rules.sections:
+        assert (np.diff([rule.class_id for rule in section.rules]) >= 0).all()
 
 
 @pytest.mark.parametrize("budget", [0.0, 0.05])
@@ -214,36 +205,50 @@ def test_what_lines_were_chosen_from_is_kept(
     model, X, y = problem
     every = secateur.simplify(model, X, y, each_leaf=True)
     rules = secateur.simplify(model, X, y, budget=budget)
-    assert (every.is_list, every.each_leaf, every.before_choice) == (False, every, every)
-    assert every.unwritten == []
+    assert (every.is_list, every.each_leaf) == (False, every)
     assert rules.is_list
-    assert rules.before_choice == every
-    assert (rules.each_leaf == every) == (not budget)
-    for rule in rules:
-        assert rules.each_leaf[rule.place].kept_ids == rule.kept_ids
+    assert rules.each_leaf == every
+    classes_only = secateur.simplify(model, X, y, budget=budget, tolerance=1, sections=1)
+    for rule in classes_only:
         assert set(rule.kept_ids) <= set(every[rule.place].kept_ids)
+        assert budget or rule.kept_ids == every[rule.place].kept_ids
+    for rule in rules:
+        holds = rules.covers(X)[:, list(rules.leaves).index(rule.place)]
         assert (rule.covered_support, rule.covered_reliability) == (
-            rules.covered_support[rule.place],
-            rules.covered_reliability[rule.place],
+            holds.sum(),
+            pytest.approx((y[holds] == rule.prediction).mean()),
         )
         assert rule.source_support == every.leaf_support[rule.place]
-    assert rules.n_conditions == sum(len(rule.conditions) for rule in rules)
-    assert rules.n_edges == sum(len(rule.kept_ids) for rule in rules)
+    headings = [len(section.heading) for section in rules.sections]
+    assert len(headings) > 1
+    assert rules.n_conditions == sum(headings) + sum(len(rule.conditions) for rule in rules)
+    paths = [len(section.otherwise.kept_ids) for section in rules.sections]  # type: ignore[union-attr]
+    own = [len(rule.kept_ids) - len(rule.section.otherwise.kept_ids) for rule in rules]  # type: ignore[union-attr]
+    assert rules.n_edges == 2 * (len(paths) - 1) + sum(own)
     assert every.n_conditions == every.read_lengths.sum() <= every.tree_conditions == rules.tree_conditions
 
 
 def test_lines_are_rules_and_otherwise(problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray]) -> None:
     model, X, y = problem
     rules, every = secateur.simplify(model, X, y), secateur.simplify(model, X, y, each_leaf=True)
-    (section,) = rules.sections
-    last = rules.lines[-1]
-    assert section.heading == ()
-    assert [rule.index for rule in section.rules] == [rule.index for rule in rules] == list(range(len(rules)))
-    assert section.otherwise is not None
-    assert section.otherwise.text == last.text == f"otherwise => {last.class_name}"
-    assert section.support == len(X) == sum(line.support or 0 for line in rules.lines)
-    assert (last.is_otherwise, last.conditions, last.leaf_id, last.place, last.reasons) == (True, (), None, -1, {})
-    assert (last.prediction, last.class_id) == (rules.tree.classes[rules.default], rules.default)
+    assert len(rules.sections) > 1
+    printed = [line for section in rules.sections for line in (*section.rules, section.otherwise)]
+    assert [line.index for line in printed if line] == [line.index for line in rules.lines] == [*range(rules.n_lines)]
+    assert [rule.index for rule in rules] == [line.index for line in rules.lines if not line.is_otherwise]
+    assert sum(section.support or 0 for section in rules.sections) == len(X)
+    for section in rules.sections:
+        last = section.otherwise
+        assert last is not None
+        assert section.heading
+        assert last.text.endswith(f", {last.asked} => {last.class_name}")
+        assert last.asked == ("otherwise" if section.rules else "always")
+        assert section.support == sum(line.support or 0 for line in (*section.rules, last))
+        assert (last.is_otherwise, last.conditions, last.leaf_id, last.place, last.reasons) == (True, (), None, -1, {})
+        assert last.prediction == rules.tree.classes[last.class_id]
+    (whole,) = secateur.simplify(model, X, y, sections=1).sections
+    assert whole.heading == ()
+    assert whole.otherwise is not None
+    assert whole.otherwise.text == f"otherwise => {whole.otherwise.class_name}"
     assert every.sections[0].otherwise is None
     assert [line.index for line in every.lines] == [rule.index for rule in every]
     assert every.class_ids.tolist() == every.paths.leaf_class.tolist()
@@ -254,7 +259,7 @@ def test_rules_with_another_field_keep_what_depends_on_the_tree_alone(
 ) -> None:
     model, X, y = problem
     rules = secateur.simplify(model, X, y, budget=0.05)
-    assert rules.before_choice.budget == 0  # which looks at the paths
+    assert rules.each_leaf.budget == 0  # which looks at the paths
     other = rules.without_rows()
     assert other.training is None
     assert other.paths is rules.paths

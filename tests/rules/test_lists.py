@@ -21,9 +21,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.choosing import choose_lines
+from secateur.choosing import ListForm, choose_lines
 from secateur.errors import InputError, ParameterError
-from secateur.rules.order import order_rules
 from secateur.tree.tree import Tree
 
 
@@ -42,9 +41,12 @@ def list_problems(draw: st.DrawFn) -> tuple[secateur.Rules, Any, NDArray[np.int6
     try:
         found = choose_lines(
             rules,
+            ListForm(
+                tolerance=draw(st.sampled_from([0.0, 0.05, 0.5, 1.0])),
+                sections=draw(st.sampled_from([1, 3, "auto"])),
+                otherwise=draw(st.sampled_from(["auto", *tree.classes[sorted(set(rules.paths.leaf_class))].tolist()])),
+            ),
             budget=draw(st.sampled_from([0.0, 0.0, 0.05, 0.2])),
-            tolerance=draw(st.sampled_from([0.0, 0.05, 0.5])),
-            otherwise=draw(st.sampled_from(["auto", *tree.classes.tolist()])),
         )
     except InputError as error:
         if method == "exact" or "before anything is spent" not in str(error):
@@ -63,7 +65,7 @@ def test_rows_are_decided_covered_and_counted_one_by_one(
     assert rules.apply(X).tolist() == deciding
     classes = [list_oracles.said(rules, index) for index in deciding]
     assert rules.predict(X).tolist() == rules.tree.classes[classes].tolist()
-    covers = [[index in list_oracles.covering(rules, row) for index in range(len(rules))] for row in X]
+    covers = [[rule.index in list_oracles.covering(rules, row) for rule in rules] for row in X]
     assert rules.covers(X).tolist() == covers
     counts = list_oracles.count_decided(rules, X, y, weights)
     assert np.allclose(rules.decided_counts, counts)
@@ -71,22 +73,41 @@ def test_rows_are_decided_covered_and_counted_one_by_one(
     assert np.allclose(rules.support, counts.sum(axis=1))
     for line in rules.lines:
         assert line.class_counts == pytest.approx(counts[line.index])
-        assert line.is_otherwise == (line.index == len(rules))
+        assert line.is_otherwise == (line.index == line.section.otherwise.index)
         assert line.class_id == list_oracles.said(rules, line.index)
     for index, share in zip(deciding, rules.predict_proba(X), strict=True):
         total = counts[index].sum()
         known = counts[index] / total if total else np.eye(rules.tree.n_classes)[list_oracles.said(rules, index)]
-        assert np.allclose(share, known)
+        stated = rules.lines[index].share
+        if stated is None:
+            assert np.allclose(share, known)
+            continue
+        assert share[classes[deciding.index(index)]] == stated
+        assert share.sum() == pytest.approx(1)
+        rest = 1 - known[list_oracles.said(rules, index)]
+        if total and rest:  # the others share what is left as they share the line's rows
+            others = np.arange(len(known)) != list_oracles.said(rules, index)
+            assert np.allclose(share[others], known[others] / rest * (1 - stated))
     audit = rules.audit(X, rules.tree.classes[y], sample_weight=weights)
     heavy = np.ones(len(X)) if weights is None else np.array(weights)
     differs = np.array([oracles.tree_class(rules.tree, row) for row in X]) != np.array(classes)
     assert audit.agreement == pytest.approx(100 - 100 * heavy[differs].sum() / heavy.sum())
     assert audit.coverage == pytest.approx(100 * heavy[np.array(covers).any(axis=1)].sum() / heavy.sum())
-    of_rules = [{int(rules.class_ids[index]) for index in np.flatnonzero(row)} for row in covers]
+    of_rules = [{rules[place].class_id for place in np.flatnonzero(row)} for row in covers]
     in_conflict = np.array([len(found) > 1 for found in of_rules])
     assert audit.conflict == pytest.approx(100 * heavy[in_conflict].sum() / heavy.sum())
-    if rules.budget:
-        assert heavy[differs].sum() <= rules.budget * heavy.sum() + 1e-9
+    leaves = [oracles.walk(rules.tree, row) for row in X]
+    off = np.array(
+        [
+            any(list_oracles.is_off(rules, line, leaf) for line in list_oracles.covering(rules, row) or [index])
+            for row, leaf, index in zip(X, leaves, deciding, strict=True)
+        ]
+    )
+    if rules.budget or rules.is_exact:
+        assert heavy[off].sum() <= rules.budget * heavy.sum() + 1e-9
+        for class_id in set(rules.tree.leaf_class[leaves]):
+            own = heavy * (rules.tree.leaf_class[leaves] == class_id)
+            assert own[off].sum() <= rules.budget * own.sum() + 1e-9
     for row in X[:3]:
         explained = rules.explain(row)
         assert explained.prediction == rules.predict(row[None])[0]
@@ -113,37 +134,25 @@ def test_files_and_certificates_hold(
 
 @given(list_problems())
 @settings(max_examples=40, deadline=None)
-def test_every_leaf_is_written_covered_unwritten_or_left_to_otherwise(
+def test_every_leaf_lies_in_a_line_or_is_left_to_the_otherwise_of_its_section(
     problem: tuple[secateur.Rules, Any, NDArray[np.int64], list[float] | None],
 ) -> None:
     rules, *_ = problem
     tree = rules.tree
-    left = [leaf for leaf in oracles.leaves(tree) if tree.leaf_class[leaf] == rules.default]
-    named = [rule.leaf_id for rule in rules] + [one.rule.leaf_id for one in rules.unwritten] + left
-    assert sorted(named) == sorted(oracles.leaves(tree))
-    grid = oracles.grid_rows(tree, limit=1500)
     rows_of: dict[int, list[Any]] = {}
-    for row in grid:
+    for row in oracles.grid_rows(tree, limit=1500):
         rows_of.setdefault(oracles.walk(tree, row), []).append(row)
-    for one in rules.unwritten:
-        leaf = one.rule.leaf_id
-        assert one.rule.kept_ids == rules.before_choice[one.rule.place].kept_ids
-        if one.covered_by is not None:
-            kept = rules[one.covered_by].kept_ids
-            assert all(oracles.satisfies(tree, row, kept) for row in rows_of.get(leaf, []))
-            assert f"rule {one.covered_by + 1} covers every row" in one.reason
-            assert leaf in rules[one.covered_by].leaf_ids
-        elif rules.budget:
-            assert one.before is not None
-            assert one.after is not None
-            assert one.after <= max(one.before, rules.budget) + 1e-9
-        else:
-            assert leaf not in rows_of
-            assert one.reason == "no possible row reaches its leaf"
-        assert f"(leaf {leaf}): {one.reason}" in rules.to_text(reasons=True)
-        assert str(one) == f"{one.rule.words}: {one.reason}"
-    stood_for = {leaf for rule in rules for leaf in rule.leaf_ids}
-    assert set(rules.lines[-1].leaf_ids) == set(left) | (set(oracles.leaves(tree)) - stood_for)
+    for section in rules.sections:
+        assert section.otherwise is not None
+        below = set(section.otherwise.kept_ids)
+        own = [leaf for leaf in oracles.leaves(tree) if below <= set(oracles.path(tree, leaf))]
+        for line in section.rules:
+            assert line.leaf_id in own
+            for leaf in set(own) & set(rows_of):
+                inside = all(oracles.satisfies(tree, row, line.kept_ids) for row in rows_of[leaf])
+                assert (leaf in line.leaf_ids) == inside
+        stood_for = {leaf for line in section.rules for leaf in line.leaf_ids}
+        assert set(section.otherwise.leaf_ids) & set(rows_of) == (set(own) & set(rows_of)) - stood_for
 
 
 @given(told_trees.told_trees(), st.data())
@@ -151,11 +160,13 @@ def test_every_leaf_is_written_covered_unwritten_or_left_to_otherwise(
 def test_with_facts_every_possible_row_is_decided_as_by_the_tree(tree: Tree, data: st.DataObject) -> None:
     possible = [row for row in told_trees.all_rows(tree) if told_trees.is_possible(tree, tree.facts, row)]
     assume(possible)
-    rules = secateur.simplify(tree, otherwise=data.draw(st.sampled_from(["auto", *tree.classes.tolist()])))
+    rules = secateur.simplify(
+        tree, otherwise=data.draw(st.sampled_from(["auto", *tree.classes[predicted(tree)].tolist()]))
+    )
     for row in possible:
         wanted = oracles.tree_class(tree, row)
-        said = {int(rules.class_ids[index]) for index in list_oracles.covering(rules, row)}
-        assert said == ({wanted} if wanted != rules.default else set())
+        assert {list_oracles.said(rules, index) for index in list_oracles.covering(rules, row)} <= {wanted}
+        assert list_oracles.said(rules, list_oracles.deciding(rules, row)) == wanted
     found = rules.verify()
     assert found.ok, found
     assert secateur.Rules.from_json(rules.to_json()).verify().ok
@@ -168,7 +179,7 @@ def test_the_facts_that_are_named_suffice(tree: Tree, data: st.DataObject) -> No
     rules = secateur.simplify(
         tree,
         method=data.draw(st.sampled_from(["none", "exact"])),
-        otherwise=data.draw(st.sampled_from(["auto", *tree.classes.tolist()])),
+        otherwise=data.draw(st.sampled_from(["auto", *tree.classes[predicted(tree)].tolist()])),
     )
     facts = tree.facts
     for words, fact in rules.facts_used.stated:
@@ -210,30 +221,9 @@ def test_a_budget_that_the_rules_exceed_already_is_refused() -> None:
         choose_lines(rules, budget=0.01)
 
 
-def slow_order(covers: NDArray[np.bool_], weights: Any, classes: list[int], lengths: list[int]) -> list[int]:
-    order: list[int] = []
-    for class_id in sorted(set(classes)):
-        left, seen = [rule for rule, own in enumerate(classes) if own == class_id], np.zeros(len(covers), dtype=bool)
-        while left:
-            best = min(left, key=lambda rule: (-weights[covers[:, rule] & ~seen].sum(), lengths[rule], rule))
-            order.append(best)
-            seen |= covers[:, best]
-            left.remove(best)
-    return order
-
-
-@given(st.data())
-@settings(deadline=None)
-def test_the_first_rules_explain_most(data: st.DataObject) -> None:
-    n_things, n_rules = data.draw(st.integers(0, 8)), data.draw(st.integers(0, 6))
-    flags = data.draw(strategies.lists_of(st.booleans(), n_things * n_rules))
-    covers = np.array(flags, dtype=bool).reshape(n_things, n_rules)
-    weights = np.array(data.draw(strategies.lists_of(st.integers(0, 4), n_things)), dtype=float)
-    classes = data.draw(strategies.lists_of(st.integers(0, 2), n_rules))
-    lengths = data.draw(strategies.lists_of(st.integers(0, 3), n_rules))
-    explained = [np.flatnonzero(column) for column in covers.T]
-    found = order_rules(explained, weights, np.array(classes, dtype=np.int64), np.array(lengths, dtype=np.int64))
-    assert found.tolist() == slow_order(covers, weights, classes, lengths)
+def predicted(tree: Tree) -> list[int]:
+    """The classes that leaves predict."""
+    return sorted({int(tree.leaf_class[leaf]) for leaf in oracles.leaves(tree)})
 
 
 def one_leaf() -> Tree:
@@ -265,7 +255,9 @@ def unreachable() -> Tree:
 @pytest.mark.parametrize("tree", [one_leaf(), one_class()])
 def test_a_tree_of_one_class_needs_no_rule(tree: Tree) -> None:
     X, y = np.array([[20.0], [40.0]]), ["no", "yes"]
-    for rules in (secateur.simplify(tree), secateur.simplify(tree, X, y), secateur.simplify(tree, X, y, budget=0.5)):
+    rows: dict[str, Any] = {"X": X, "y": y}
+    for given_rows in ({}, rows, {**rows, "budget": 0.5}):
+        rules = secateur.simplify(tree, tolerance=1, **given_rows)
         assert len(rules) == 0
         assert rules.lines[-1].prediction == "no"
         assert any(line.startswith("1. no always") for line in str(rules).splitlines())
@@ -281,23 +273,23 @@ def test_a_tree_of_one_class_needs_no_rule(tree: Tree) -> None:
         for written in (rules.to_csv(), rules.to_latex()):
             assert "always" in written
             assert "otherwise" not in written
-    told = str(secateur.simplify(tree, X, y)).splitlines()
+    told = str(secateur.simplify(tree, X, y, tolerance=1)).splitlines()
     assert "1. no always   2 rows, 50.0% no" in told
     assert told[-1] == "Note: Every rule predicts no, though 50.0% of the rows are yes."
 
 
-def test_a_tree_of_one_class_may_be_written_out() -> None:
-    rules = secateur.simplify(one_class(), otherwise="yes")
-    assert [rule.text for rule in rules] == ["always => no"]
-    assert rules[0].leaf_ids == (1, 2)
-    assert rules.lines[-1].support == 0
-    assert rules.verify().ok
+def test_otherwise_is_of_a_class_that_a_leaf_predicts() -> None:
+    with pytest.raises(ParameterError, match="No leaf predicts 'yes': leave otherwise out, or name a class that one"):
+        secateur.simplify(one_class(), otherwise="yes")
+    (line,) = secateur.simplify(one_class(), otherwise="no").lines
+    assert (line.text, line.leaf_ids, line.support) == ("always => no", (1, 2), 7)
 
 
 def test_leaves_that_no_row_reaches_are_not_written_and_say_so() -> None:
     rules = secateur.simplify(unreachable(), otherwise="no")
     assert [rule.text for rule in rules] == ["age > 30 and sex <= 0.5 => yes"]
-    assert [one.reason for one in rules.unwritten] == ["no possible row reaches its leaf"]
+    unreached = 3  # the node that the tree's second split sends no row to
+    assert unreached not in {leaf for line in rules.lines for leaf in line.leaf_ids}
     assert rules.verify().ok
 
 
@@ -307,11 +299,11 @@ def test_otherwise_is_a_label_or_the_name_of_a_class() -> None:
     rules = secateur.simplify(model, data.data, data.target, class_names=data.target_names, each_leaf=True)
     for name, label in zip(data.target_names, range(3), strict=True):
         for otherwise in (label, np.int64(label), str(name), name):
-            assert choose_lines(rules, otherwise=otherwise).lines[-1].prediction == label
+            assert choose_lines(rules, ListForm(otherwise=otherwise)).lines[-1].prediction == label
     with pytest.raises(ParameterError, match=r"There is no class 'setos' .* the classes are 0, 1, 2,"):
-        choose_lines(rules, otherwise="setos")
+        choose_lines(rules, ListForm(otherwise="setos"))
     with pytest.raises(ParameterError, match="There is no class 7 to leave"):
-        choose_lines(rules, otherwise=7)
+        choose_lines(rules, ListForm(otherwise=7))
 
 
 def test_hostile_names_are_escaped_in_notebooks_and_terminals() -> None:
@@ -348,17 +340,21 @@ def train(depth: int, **settings: Any) -> secateur.Rules:
 def test_lists_are_compared_by_what_they_say() -> None:
     same = train(3).diff(train(3))
     assert same.is_same
-    assert same.to_dict()["otherwise"] == {"old": "1", "new": "1"}
-    assert str(same) == f"The same {len(train(3))} rules, otherwise 1."
-    moved = train(3, otherwise=0).diff(train(3, otherwise=1))
+    assert same.to_dict()["otherwise"] == {"old": "0", "new": "0"}
+    assert str(same) == f"The same {len(train(3))} rules, otherwise 0."
+    plain: dict[str, Any] = {"tolerance": 1, "sections": 1}
+    moved = train(3, otherwise=0, **plain).diff(train(3, otherwise=1, **plain))
     assert not moved.is_same
     assert "otherwise 0\n  now: otherwise 1" in str(moved)
-    assert moved.counts["removed"] == len(train(3, otherwise=0))
-    longer = train(3, otherwise=0).diff(train(4, otherwise=0))
+    assert moved.counts["removed"] == len(train(3, otherwise=0, **plain))
+    longer = train(3, otherwise=0, **plain).diff(train(4, otherwise=0, **plain))
     assert not longer.is_same
     assert "otherwise" not in str(longer)
+    parted = train(3, sections=1).diff(train(3, sections=2))
+    assert not parted.is_same
+    assert "otherwise 0\n  now: otherwise 1 among worst radius ≤ 16.795; 0 among worst radius > 16.795" in str(parted)
 
 
 def test_a_list_is_not_compared_with_one_rule_a_leaf() -> None:
-    with pytest.raises(InputError, match=r"compared with a list only.*rules\.before_choice"):
+    with pytest.raises(InputError, match=r"compared with a list only.*rules\.each_leaf"):
         train(3).diff(train(3).each_leaf)

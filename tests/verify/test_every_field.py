@@ -165,7 +165,7 @@ def verdict_of(text: str, form: Stored, rows: bool = True, model: bool = True) -
 
 
 # Settings that no sentence speaks of.
-UNSEEN = ("parameters.protect", "parameters.rf_tol")
+UNSEEN = ("parameters.protect", "parameters.rf_tol", "of")
 # Another true statement is not a lie: the checker proves what the file says now. A weaker tolerance or budget holds,
 # too; rows satisfy a weaker fact; and where nothing was deleted, the counts of rows are those of the tree.
 WEAKER = ("parameters.tolerance", "parameters.max_conflict", "budget", "tolerance", "is_ranked")
@@ -176,14 +176,24 @@ def is_named(own: Content, changed: Content, steps: tuple[Any, ...], unchecked: 
     """Whether what people see of a field is among what was not checked, or nobody sees it."""
     path, told = path_of(steps), "; ".join(unchecked)
     part, _, name = path.partition(".")
-    if path in UNSEEN or (path == "tolerance" and not own["budget"]):
+    if path in UNSEEN:
         return True
-    if part in ("leaves", "before_budget") and name in ("kind", "before", "after", "number", "node"):
+    if part in ("leaves", "written") and name in ("kind", "before", "after", "number", "node"):
         columns, others = own[part], changed[part]
         moved = [place for place, value in enumerate(others[name]) if value != columns[name][place]]
         kinds = {listed["kinds"][listed["kind"][place]] for listed in (columns, others) for place in moved}
         return all(kind in told or "later sweeps" in told for kind in kinds)
     return bool(FIELDS[path].seen) and FIELDS[path].seen in told
+
+
+def says_as_much(own: Content, told: Content, path: str) -> bool:
+    """Whether a line keeps out another leaf, too, or has the same conditions by the path of another leaf."""
+    if path == "written.node":
+        columns, others = own["written"], told["written"]
+        pairs = zip(columns["kind"], columns["node"], others["node"], strict=True)
+        return {columns["kinds"][kind] for kind, node, other in pairs if node != other} == {"keeps-out"}
+    texts = [[line["text"] for line in content["lines"]] for content in (own, told)]
+    return path == "lines[].leaf_id" and texts[0] == texts[1]
 
 
 def judge(form: str, chosen: list[tuple[tuple[Any, ...], Any]], *given: bool) -> list[str]:
@@ -210,7 +220,7 @@ def judge(form: str, chosen: list[tuple[tuple[Any, ...], Any]], *given: bool) ->
             continue  # only words were changed, and they are true again
         found = verdict_of(again, own, *given)
         path = path_of(steps)
-        is_true = path in WEAKER or FACT.match(path)
+        is_true = path in WEAKER or FACT.match(path) or says_as_much(own.content, told, path)
         if not (isinstance(found, str) or is_true or is_named(own.content, changed, steps, found)):
             missed.append(f"{form}: {steps} became {other!r} in new words")
     return missed

@@ -31,9 +31,8 @@ def test_a_field_that_is_not_declared_is_rejected_wherever_it_stands() -> None:
     X, y = load_iris(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     content = json.loads(secateur.simplify(model, X, y, budget=0.05).to_json())
-    assert content["unwritten"]
-    inside = [content, content["lines"][0], content["lines"][0]["reasons"][0], content["unwritten"][0]]
-    inside += [content["leaves"], content["before_budget"], content["tree"], content["parameters"]]
+    inside = [content, content["lines"][0], content["lines"][0]["reasons"][0]]
+    inside += [content["leaves"], content["written"], content["tree"], content["parameters"]]
     for part in inside:
         part["approved"] = True
         with pytest.raises(FormatError, match=r"has a field '.*approved' that no version of it has; it was edited\.$"):

@@ -90,7 +90,7 @@ def _explain_rows(rules: Rules, rows: Any, *, why: bool) -> Iterator[tuple[dict[
     def describe(index: int) -> tuple[dict[str, Any], str, str]:
         line = lines[index]
         record = {name: getattr(line, name) for name in ("prediction", "text", "support", "reliability")}
-        where = "otherwise: no rule holds" if line.is_otherwise else f"by rule {index + 1}: {line.asked}"
+        where = f"by {'line' if rules.is_list else 'rule'} {index + 1}: {line.words}"
         return {"line": index + 1, **record}, f" {line.class_name}", f"{where} ({describe_rows(line)})"
 
     for place, index in enumerate(rules.apply(rows).tolist()):

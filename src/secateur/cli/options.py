@@ -203,16 +203,16 @@ class Settings:
     budget: Annotated[
         float | None,
         typer.Option(
-            help="Of a short list: fraction of training rows whose answer may differ from the tree's, 0 to 1.  "
-            "[default: 0; compare also shows 0.01]",
+            help="Of a short list: fraction of the training rows of each class whose answer may differ from the "
+            "tree's, or whose probability by more than the tolerance, 0 to 1.  [default: 0; compare also shows 0.01]",
             show_default=False,
         ),
     ] = None
     tolerance: Annotated[
         float | None,
         typer.Option(
-            help="How far a rule's training reliability may move from its leaf's, 0 to 1; with a budget, fall below "
-            "it. Deletions that change no answer are not limited by it.  [default: 0.05]",
+            help="Of a short list: how far a line's probability may lie from the tree's; 1 keeps classes only.  "
+            "[default: 0.1]  Of other methods: how far a rule's training reliability may move.  [default: 0.05]",
             show_default=False,
         ),
     ] = None
@@ -250,11 +250,27 @@ class Making(Settings):
     each_leaf: Annotated[
         bool, typer.Option("--each-leaf", help="Give one rule for each leaf, instead of a short list.")
     ] = False
+    sections: Annotated[
+        int | None,
+        typer.Option(
+            help="Of a short list: the most sections.  [default: up to 4, as long as each saves conditions]",
+            min=1,
+            show_default=False,
+        ),
+    ] = None
     otherwise: Annotated[
         str | None,
         typer.Option(
             metavar="CLASS",
             help="Of a short list: the class of “otherwise”.  [default: the one that leaves the fewest conditions]",
+            show_default=False,
+        ),
+    ] = None
+    of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="The class of interest: lines of a short list are listed by its share.  [default: the rarer of two]",
             show_default=False,
         ),
     ] = None
@@ -267,15 +283,17 @@ class Making(Settings):
 
         given = self.given
         chosen = find_method("exact" if self.method is None else self.method)
-        of_list = "--budget" if self.budget is not None else "--otherwise" if self.otherwise is not None else None
+        named = {name: getattr(self, name) for name in ("sections", "otherwise", "of")}
+        named = {name: value for name, value in named.items() if value is not None}
+        of_list = next((name for name in ("budget", *named) if name in named or name in given), None)
         if self.each_leaf and of_list is not None:
-            raise ParameterError(f"{of_list} is for a short list: leave it out, or leave out --each-leaf.")
-        if "tolerance" in given and not self.budget and "tolerance" not in chosen.parameters:
+            raise ParameterError(f"--{of_list} is for a short list: leave it out, or leave out --each-leaf.")
+        is_own = chosen.name == "exact" and not self.each_leaf
+        if "tolerance" in given and not is_own and "tolerance" not in chosen.parameters:
             raise ParameterError(
-                f"--tolerance would do nothing: the method {chosen.name!r} reads none, and there is no --budget for it "
-                "to limit. Leave it out, or add --budget 0.01 or a --method such as faithful."
+                f"--tolerance would do nothing: the method {chosen.name!r} reads none. Leave it out, or choose a "
+                "--method such as faithful."
             )
-        named = {} if self.otherwise is None else {"otherwise": self.otherwise}
         return {**given, **named, "method": chosen.name, "each_leaf": self.each_leaf}
 
 

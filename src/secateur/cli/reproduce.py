@@ -129,7 +129,7 @@ def command(
 
     `all` runs those of the paper. `sparse` deletes from trees that STreeD and ConTree prove optimal, `readings`
     measures other readings of what the paper leaves open, and `beyond` every method and setting of secateur on its data
-    sets, and compact rules beside pruning.
+    sets, and lists beside pruning.
 
     A run that was stopped goes on where it was: finished splits are kept in the output directory, and reused as long as
     no source file changes that decides results.
@@ -204,7 +204,7 @@ def _readings(study: Study) -> list[Page]:
 
 
 def _beyond(study: Study) -> list[Page]:
-    from secateur.lab import beyond, compact
+    from secateur.lab import beyond, lists
     from secateur.lab.by_folds import BY_FOLDS
     from secateur.lab.summary import to_csv
 
@@ -218,12 +218,12 @@ def _beyond(study: Study) -> list[Page]:
         write_whole(study.place / f"beyond_{arm.name}_by_dataset.csv", to_csv(table))
         study.write_json(f"beyond_{arm.name}", [vars(point) for point in points])
         beyond.draw_fronts(arm, points, study.place)
-        _, texts = study.run_arm(name, f"compact, {name} arm", study=compact.make_compact_study(picked))
-        lengths[name] = (arm, compact.find_points(texts))
-        study.write_json(f"compact_{arm.name}", [vars(point) for point in lengths[name][1]])
+        _, texts = study.run_arm(name, f"lists, {name} arm", study=lists.LISTS)
+        lengths[name] = (arm, lists.find_points(texts))
+        study.write_json(f"lists_{arm.name}", [vars(point) for point in lengths[name][1]])
         pages += [beyond.beyond_page(arm, points, study.splits), beyond.picks_page(arm, picked)]
-        pages.append(compact.compact_page(*lengths[name]))
-    compact.draw_lengths(lengths, study.place)
+        pages.append(lists.lists_page(*lengths[name]))
+    lists.draw_lengths(lengths, study.place)
     return pages
 
 

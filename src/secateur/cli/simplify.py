@@ -205,7 +205,7 @@ class Story:
             "each_leaf": not rules.is_list,
             "method": rules.method,
             "parameters": dict(rules.parameters),
-            "otherwise": rules.lines[-1].prediction if rules.is_list else None,
+            "sections": len(rules.sections) if rules.is_list else None,
             "budget": rules.budget,
             "tolerance": rules.tolerance,
             "guarantee": rules.guarantee,

@@ -23,7 +23,7 @@ from secateur.words.conditions import join_conditions
 __all__ = ["guard_cell", "rules_to_csv", "rules_to_frame", "write_csv"]
 
 COPIED = (
-    *("prediction", "class_name", "support", "reliability", "covered_support", "covered_reliability"),
+    *("prediction", "class_name", "share", "support", "reliability", "covered_support", "covered_reliability"),
     *("source_support", "source_reliability"),
 )
 # Invisible characters and quotes, behind which some spreadsheets look, and what a formula begins with, wide or not.
@@ -51,8 +51,10 @@ def rules_to_frame(rules: Rules, library: str | None = None) -> Any:
 def _list_columns(rules: Rules) -> dict[str, list[Any]]:
     """List what each line says, by column."""
     lines = rules.lines
-    conditions = [rules.rest_word if line.is_otherwise else join_conditions(line.conditions) for line in lines]
+    headings = [join_conditions(line.section.heading) if line.section.heading else "" for line in lines]
+    conditions = [line.asked if line.is_otherwise else join_conditions(line.conditions) for line in lines]
     return {
+        "section": headings,
         "conditions": conditions,
         **{name: [getattr(line, name) for line in lines] for name in COPIED},
         "n_conditions": [len(line.conditions) for line in lines],

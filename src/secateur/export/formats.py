@@ -103,7 +103,8 @@ def _check_width(width: Any) -> None:
 SQL = {"dialect": find_dialect, "table": split_table, "names": check_result_names}
 PYTHON = {"name": check_function_name}
 REASONS = {"reasons": partial(check_flag, "reasons")}
-TEXT: dict[str, Callable[[Any], object] | None] = {**REASONS, "width": _check_width}
+NESTED = {"nested": partial(check_flag, "nested")}
+TEXT: dict[str, Callable[[Any], object] | None] = {**REASONS, **NESTED, "width": _check_width}
 
 FORMATS = {
     written.name: written

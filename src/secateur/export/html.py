@@ -30,8 +30,13 @@ def rules_to_html(rules: Rules) -> str:
     With one rule for each leaf, deleted conditions are struck through, with the reason as a tooltip.
     """
     listing = make_listing(rules, reasons=not rules.is_list, most=SHOWN_RULES)
-    rows = [(_write_asked(line), escape(line.class_name), escape(line.rows)) for line in listing.lines]
-    numbers = [line.number for line in listing.lines]
+    rows, numbers = [], []
+    for line in listing.lines:
+        if line.heading:
+            rows.append((f"<b>Among {escape(line.heading)}</b>", "", ""))
+            numbers.append("")
+        rows.append((_write_asked(line), escape(line.class_name), escape(line.rows)))
+        numbers.append(str(line.number))
     first = "".join(f"<p>{escape(sentence)}</p>" for sentence in (f"{listing.title}.", *listing.before))
     last = "".join(f"<p>{escape(sentence)}</p>" for sentence in listing.after)
     table = _write_table(("if", "then", listing.rows_title), rows, len(rows) + listing.n_left_out, numbers)
@@ -81,7 +86,7 @@ def audits_to_html(audits: LineAudits) -> str:
 
 
 def _write_table(
-    titles: Sequence[str], rows: Sequence[Iterable[str]], n_rules: int, numbers: Iterable[int] | None = None
+    titles: Sequence[str], rows: Sequence[Iterable[str]], n_rules: int, numbers: Iterable[object] | None = None
 ) -> str:
     """Number rows of HTML cells, put a header above them, and say how many rules are not shown."""
     left = "style='text-align:left'"

@@ -27,13 +27,15 @@ from secateur.export.stored_columns import (
     read_paths,
 )
 from secateur.export.stored_fidelity import read_fidelity
-from secateur.export.stored_reasons import OF_A_BUDGET, check_reasons, check_spending
+from secateur.export.stored_lines import find_label, read_lines
+from secateur.export.stored_reasons import OF_A_LIST, check_reasons, check_spending
 from secateur.facts.groups import label_columns
 from secateur.limits import JSON_MARKS, check_memory, check_parsed_size
 from secateur.methods import Deletions, Why, find_method
+from secateur.methods.leaf_values import CLASSES_ONLY
 from secateur.methods.settings import check_flag, check_share
 from secateur.rules.making import Choice, Making, StoredContent
-from secateur.rules.rule import Rule, UnwrittenRule
+from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.tree.json import read_header, tree_from_dict, tree_to_dict
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths
@@ -48,11 +50,10 @@ VERSION = 3  # drafts had 1 and 2, and lists a format of their own
 # Up to this many conditions of all leaves, lines are written with their conditions and reasons in words.
 WORDED_CONDITIONS = 20_000
 READ_BYTES = 216  # that the five numbers of a condition take at least once they are read again
-COSTS = ("before", "after", "number")
 VERSION_NUMBER = re.compile("[0-9][0-9A-Za-z.+]{0,30}")  # `verify` repeats it
 FIELDS = (
-    *("secateur", "method", "parameters", "budget", "tolerance", "guarantee", "is_ranked", "is_weighted", "lines"),
-    *("unwritten", "leaves", "before_budget", "tree", "approximation"),
+    *("secateur", "method", "parameters", "budget", "tolerance", "guarantee", "is_ranked", "is_weighted", "of"),
+    *("sections", "lines", "leaves", "written", "tree", "approximation"),
 )
 DRAFT_OF_LISTS = "'secateur-compact'"
 OF_A_DRAFT = (
@@ -76,8 +77,7 @@ def rules_to_json(rules: Rules) -> str:
 
 
 def _write(rules: Rules, version: str) -> dict[str, Any]:
-    choice, paths, n_written = rules.choice, rules.paths, len(rules.deleted)
-    worded = n_written <= WORDED_CONDITIONS
+    paths, worded = rules.paths, len(rules.deleted) <= WORDED_CONDITIONS
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -89,28 +89,45 @@ def _write(rules: Rules, version: str) -> dict[str, Any]:
         "guarantee": rules.guarantee,
         "is_ranked": rules.is_ranked,
         "is_weighted": rules.is_weighted,
+        "of": None if rules.making.of is None else rules.tree.classes[rules.making.of].item(),
+        "sections": None if rules.layout is None else rules.layout.nodes.tolist(),
         "lines": [_write_line(line, worded=worded) for line in rules.lines],
-        "unwritten": [_write_unwritten(rules, one) for one in rules.unwritten],
         "leaves": {
             **paths_to_columns(rules.tree, paths),
-            **deletions_to_columns(rules.deletions),
-            "class_counts": counts_to_list(rules.covered_counts),
+            **deletions_to_columns(rules.each_leaf.deletions),
+            "class_counts": counts_to_list(rules.each_leaf.covered_counts),
             "leaf_counts": counts_to_list(rules.leaf_counts),
         },
-        "before_budget": None
-        if choice is None or not rules.budget
-        else {**deletions_to_columns(choice.deletions), "class_counts": counts_to_list(choice.covered_counts)},
+        "written": None
+        if rules.layout is None
+        else {
+            **deletions_to_columns(_take(rules.deletions, _find_written(paths, rules.leaves))),
+            "class_counts": counts_to_list(rules.covered_counts[rules.leaves]),
+        },
         "tree": tree_to_dict(rules.tree),
         "approximation": None if rules.fidelity is None else rules.fidelity.to_dict(),
     }
 
 
+def _find_written(paths: Paths, leaves: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Find the conditions of the paths of some leaves, leaf after leaf."""
+    spans = [np.arange(paths.offsets[leaf], paths.offsets[leaf + 1]) for leaf in leaves.tolist()]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *spans])
+
+
+def _take(deletions: Deletions, entries: NDArray[np.int64]) -> Deletions:
+    return Deletions(**{name: values[entries] for name, values in vars(deletions).items()})
+
+
 def _write_line(line: Rule, *, worded: bool) -> dict[str, Any]:
     written: dict[str, Any] = {
         "leaf_id": line.leaf_id,
+        "section": None if line.section.otherwise is None else line._section,
         "prediction": line.prediction,
+        "share": line.share,
+        "window": None if line.window is None else list(line.window),
         "class_counts": None if line.class_counts is None else list(line.class_counts),
-        "stands_for": None if line.is_otherwise else list(line.leaf_ids),
+        "stands_for": list(line.leaf_ids),
     }
     if worded:
         written["text"] = line.text
@@ -120,20 +137,10 @@ def _write_line(line: Rule, *, worded: bool) -> dict[str, Any]:
     return written
 
 
-def _write_unwritten(rules: Rules, one: UnwrittenRule) -> dict[str, Any]:
-    """Name the covering rule by its leaf, as all rules of a file are named."""
-    return {
-        "leaf_id": one.rule.leaf_id,
-        "covered_by": None if one.covered_by is None else rules[one.covered_by].leaf_id,
-        **{name: getattr(one, name) for name in COSTS},
-        "text": one.reason,
-    }
-
-
 def rules_to_record(rules: Rules) -> dict[str, Any]:
     """Give the verifier the content of the JSON without the words, and whether a file told the truth."""
-    stored, paths, choice = rules.stored, rules.paths, rules.choice
-    first = rules.before_choice
+    stored, paths, layout = rules.stored, rules.paths, rules.layout
+    first = rules.each_leaf
     record: dict[str, Any] = {
         "method": rules.method,
         "parameters": dict(rules.parameters),
@@ -152,17 +159,21 @@ def rules_to_record(rules: Rules) -> dict[str, Any]:
         **_list_edges(first.deletions),
         "list": None,
     }
-    if choice is not None:
+    if layout is not None:
+        edges = _list_edges(rules.deletions)
         record["list"] = {
             "leaves": rules.leaves,
-            "default": rules.default,
+            "nodes": layout.nodes,
+            "defaults": layout.defaults,
+            "starts": layout.starts,
+            "shares": layout.shares,
+            "windows": layout.windows,
             "budget": rules.budget,
             "tolerance": rules.tolerance,
-            **_list_edges(rules.deletions),
+            **{"nodes_of_edges" if name == "nodes" else name: values for name, values in edges.items()},
             "class_counts": rules.covered_counts[rules.leaves],
             "decided_counts": rules.decided_counts,
-            "stands_for": [rules.stands_for(index).tolist() for index in range(len(rules))],
-            "drop_costs": choice.drop_costs,
+            "stands_for": [layout.stands_for(line).tolist() for line in range(rules.n_lines)],
             "approximates": None if rules.fidelity is None else rules.fidelity.model,
         }
     return record
@@ -192,8 +203,7 @@ def _digest_told(content: dict[str, Any]) -> str:
     lines = [
         {**strip(line), "reasons": [strip(reason) for reason in line.get("reasons", ())]} for line in content["lines"]
     ]
-    unwritten = [strip(one) for one in content["unwritten"]]
-    return _digest({**content, "guarantee": None, "lines": lines, "unwritten": unwritten})
+    return _digest({**content, "guarantee": None, "lines": lines})
 
 
 def _list_texts(content: object) -> Iterator[str]:
@@ -259,43 +269,40 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
         is_weighted=_read_flag(content, "is_weighted"),
         budget=budget,
         tolerance=tolerance,
+        of=_read_of(tree, content["of"]),
     )
-    columns, lines = content["leaves"], content["lines"]
+    columns, lines, written = content["leaves"], content["lines"], content["written"]
     read_paths(tree, paths, columns)
-    deletions = read_deletions(paths, columns)
-    check_reasons(making.method, paths, deletions, OF_A_BUDGET if budget else ())
-    leaves, default = _read_lines(tree, paths, lines)
+    source = read_deletions(paths.links, columns)
+    check_reasons(making.method, paths, source)
     counts = [read_counts(columns[name], paths.n_rules, tree.n_classes) for name in ("class_counts", "leaf_counts")]
+    leaves, layout = read_lines(tree, paths, content["sections"], lines)
     beside = read_counts([line["class_counts"] for line in lines], len(lines), tree.n_classes)
-    rules = Rules(
-        tree=tree,
-        making=making,
-        deletions=deletions,
-        leaf_counts=counts[1],
-        covered_counts=counts[0],
-        leaves=leaves,
-        default=default,
-        decided_counts=None if default is None else beside,
-        choice=None if default is None else _read_choice(content, making, paths, deletions, counts[0]),
-        stored=stored,
-    )
+    if layout is None:
+        is_more = written is not None or budget or tolerance < CLASSES_ONLY
+        if is_more or not np.array_equal(beside, counts[0], equal_nan=True):
+            raise FormatError("The rules JSON has one rule for each leaf, whose numbers are not those of its leaves.")
+        rules = Rules(tree, making, source, counts[1], counts[0], leaves, stored=stored)
+    else:
+        entries = _find_written(paths, leaves)
+        own = read_deletions(paths.links[entries], written)
+        deletions = Deletions(**{name: np.array(values) for name, values in vars(source).items()})
+        for name, values in vars(own).items():
+            getattr(deletions, name)[entries] = values
+        check_reasons(making.method, paths, deletions, OF_A_LIST)
+        check_spending(deletions, budget)
+        covered = np.array(counts[0])
+        covered[leaves] = read_counts(written["class_counts"], len(leaves), tree.n_classes)
+        rules = Rules(
+            *(tree, making, deletions, counts[1], covered, leaves),
+            layout=layout,
+            decided_counts=beside,
+            choice=Choice(source, counts[0]),
+            stored=stored,
+        )
     _check_origin(rules)
-    if not budget and content["before_budget"] is not None:
-        raise FormatError("The rules JSON has no budget, but rules before it was spent; it was edited.")
-    if default is None and (budget or not np.array_equal(beside, counts[0], equal_nan=True)):
-        raise FormatError("The rules JSON has one rule for each leaf, whose numbers are not those of its leaves.")
     if content["approximation"] is not None:
         rules = rules.change(fidelity=read_fidelity(rules, content["approximation"]))
-    stated = [{name: one[name] for name in ("leaf_id", "covered_by", *COSTS)} for one in content["unwritten"]]
-    known = [_write_unwritten(rules, one) for one in rules.unwritten]
-    if (
-        len(stated) != len(known)
-        or [{**one, "text": own["text"]} for one, own in zip(stated, known, strict=True)] != known
-    ):
-        raise FormatError(
-            "The unwritten rules of the rules JSON are not those of the leaves that no written rule is for, each with "
-            "the rule that stands for it; it was edited."
-        )
     return rules
 
 
@@ -317,12 +324,12 @@ def _check_names(tree: Tree) -> None:
 
 def _check_origin(rules: Rules) -> None:
     """Reject counts that are not those of the tree if none were taken from rows, and unknown ones if they were."""
-    paths, counts, of_tree = rules.paths, rules.before_choice.covered_counts, rules.tree.counts
+    paths, counts, of_tree = rules.paths, rules.each_leaf.covered_counts, rules.tree.counts
     if rules.is_ranked:
         fits = not (np.isnan(rules.leaf_counts).any() or np.isnan(counts).any())
     else:
         own = np.full(counts.shape, np.nan) if of_tree is None else of_tree[paths.leaf_ids]
-        widened = np.bincount(paths.rule[rules.deleted], minlength=paths.n_rules) > 0
+        widened = paths.count(rules.each_leaf.deleted) > 0
         known = np.where(widened[:, None], np.nan, own)
         fits = np.array_equal(own, rules.leaf_counts, equal_nan=True) and np.array_equal(known, counts, equal_nan=True)
     if not fits:
@@ -364,78 +371,11 @@ def _read_flag(content: dict[str, Any], name: str) -> bool:
     return bool(content[name])
 
 
-def _read_lines(tree: Tree, paths: Paths, lines: list[dict[str, Any]]) -> tuple[NDArray[np.int64], int | None]:
-    """Find the leaves of the written rules, and the class of "otherwise"; reject lines that are not their leaves'."""
-    place_of = {leaf: place for place, leaf in enumerate(paths.leaf_ids.tolist())}
-    labels, default = tree.classes.tolist(), None
-    own = list(lines)
-    if own and own[-1]["leaf_id"] is None:
-        last = own.pop()["prediction"]
-        default = next((c for c, label in enumerate(labels) if label == last and type(label) is type(last)), None)
-        if default is None:
-            raise FormatError(f"The class {last!r} of otherwise is not one of {labels}.")
-    for line in own:
-        leaf = line["leaf_id"]
-        if type(leaf) is not int or leaf not in place_of:
-            raise FormatError(f"The rules JSON has a rule of node {leaf!r}, which is not a leaf of its tree.")
-        label = labels[paths.leaf_class[place_of[leaf]]]
-        if line["prediction"] != label or type(line["prediction"]) is not type(label):
-            raise FormatError(f"The rule of leaf {leaf} predicts {line['prediction']!r}, but its leaf {label!r}.")
-    leaves = np.array([place_of[line["leaf_id"]] for line in own], dtype=np.int64)
-    if len(np.unique(leaves)) < len(leaves):
-        raise FormatError("The rules JSON writes the rule of a leaf twice; it was edited.")
-    if default is None and not np.array_equal(leaves, np.arange(paths.n_rules)):
-        raise FormatError(
-            f"The rules JSON has {len(own)} rules and no otherwise, but not one for each of {paths.n_rules} leaves."
-        )
-    if default is None and any(line["stands_for"] != [line["leaf_id"]] for line in own):
-        raise FormatError("The rules JSON has one rule for each leaf, but a rule that stands for another leaf.")
-    return leaves, default
-
-
-def _read_choice(
-    content: dict[str, Any], making: Making, paths: Paths, deletions: Deletions, counts: NDArray[np.float64]
-) -> Choice:
-    """Read what the lines of a list were chosen from."""
-    place_of = {leaf: place for place, leaf in enumerate(paths.leaf_ids.tolist())}
-    own = [line["stands_for"] for line in content["lines"][:-1]]
-    unknown = next((leaf for stands in own for leaf in stands if leaf not in place_of), None)
-    if unknown is not None:
-        raise FormatError(f"A rule of the rules JSON stands for node {unknown!r}, which is not a leaf.")
-    if any(sorted(set(stands), key=place_of.__getitem__) != stands for stands in own):
-        raise FormatError("A rule of the rules JSON names a leaf that it stands for twice, or not in order.")
-    costs = np.full((3, paths.n_rules), np.nan)
-    for one in content["unwritten"]:
-        costs[:, place_of[one["leaf_id"]]] = [_read_number(one[name]) for name in COSTS]
-    before, before_counts = deletions, counts
-    if making.budget:
-        columns = content["before_budget"]
-        if columns is None:
-            raise FormatError("The rules JSON states a budget, but not the rules before it was spent; it was edited.")
-        before = read_deletions(paths, columns)
-        check_reasons(making.method, paths, before)
-        check_spending(making.method, before, deletions, making.budget)
-        before_counts = read_counts(columns["class_counts"], paths.n_rules, counts.shape[1])
-        is_same = np.bincount(paths.rule[deletions.deleted != before.deleted], minlength=paths.n_rules) == 0
-        if not np.array_equal(before_counts[is_same], counts[is_same], equal_nan=True):
-            raise FormatError(
-                "The rules JSON gives a rule that the budget did not shorten other counts than before; it was edited."
-            )
-    return Choice(
-        deletions=before,
-        covered_counts=before_counts,
-        stand_ins=(
-            np.concatenate([[0], np.cumsum([len(stands) for stands in own], dtype=np.int64)]),
-            np.array([place_of[leaf] for stands in own for leaf in stands], dtype=np.int64),
-        ),
-        drop_costs=costs,
-    )
-
-
-def _read_number(value: Any) -> float:
-    """Read a finite number; NaN for null."""
-    if value is None:
-        return float("nan")
-    if type(value) not in (int, float) or not np.isfinite(value):
-        raise ValueError(f"expected a number or null, found {value!r}")
-    return float(value)
+def _read_of(tree: Tree, label: Any) -> int | None:
+    """Find the class of interest."""
+    if label is None:
+        return None
+    place = find_label(tree, label)
+    if place is None:
+        raise FormatError(f"The class of interest {label!r} is not one of {tree.classes.tolist()}.")
+    return place

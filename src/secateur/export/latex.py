@@ -43,10 +43,11 @@ def rules_to_latex(rules: Rules) -> str:
         rf"\# & If & Then & {listing.rows_title.capitalize()} \\",
         *(r"\midrule", r"\endhead", r"\bottomrule", r"\endfoot"),
     ]
-    rows = [
-        f"{line.number} & {' & '.join(map(escape_latex, (line.asked, line.class_name, line.rows)))} \\\\"
-        for line in listing.lines
-    ]
+    rows = []
+    for line in listing.lines:
+        if line.heading:
+            rows.append(rf"\multicolumn{{4}}{{l}}{{\textit{{Among {escape_latex(line.heading)}}}}} \\")
+        rows.append(f"{line.number} & {' & '.join(map(escape_latex, (line.asked, line.class_name, line.rows)))} \\\\")
     told = [
         rf"\multicolumn{{4}}{{p{{0.95\linewidth}}}}{{{escape_latex(sentence)}}} \\"
         for sentence in (*listing.before, *listing.after)

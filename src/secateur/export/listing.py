@@ -20,11 +20,9 @@ from secateur.results.line_words import (
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.words.conditions import read_link
-from secateur.words.plain_words import ROUNDED, bracket_asked, rounds_a_number
+from secateur.words.plain_words import ROUNDED, bracket_asked, join_asked, rounds_a_number
 
-__all__ = ["UNWRITTEN", "ListedLine", "ListedReason", "Listing", "make_listing"]
-
-UNWRITTEN = "Rules of leaves that need not be written:"
+__all__ = ["ListedLine", "ListedReason", "Listing", "make_listing"]
 
 
 class ListedReason(NamedTuple):
@@ -48,6 +46,7 @@ class ListedLine:
     part: float  # of all rows, for a bar
     exact: str  # the line with exact numbers
     is_otherwise: bool
+    heading: str  # of the first line of a section; empty where there is one
     stands_for: str  # leaf or leaves
     deleted: tuple[str, ...] = ()  # with one rule for each leaf, what is no longer asked
     reasons: tuple[ListedReason, ...] = ()
@@ -70,19 +69,19 @@ class Listing:
     rows_title: str
     lines: tuple[ListedLine, ...]
     n_left_out: int  # lines that are not shown
-    unwritten: tuple[str, ...]  # rules of leaves that are not written, with reasons
     after: tuple[str, ...]  # how far to trust them, and what to mind
 
 
 def make_listing(rules: Rules, *, reasons: bool = False, most: int | None = None) -> Listing:
-    """Gather what people are shown of rules; of many lines the first ``most`` and "otherwise"."""
+    """Gather what people are shown of rules; of many lines the first ``most``."""
     read = cache(partial(read_link, rules.tree, rules.paths, voice=rules.voice))  # an edge is on many paths
     total = max(float(np.nansum(rules.leaf_support)), 1e-300)
-    shown = [line for line in rules.lines if most is None or line.index < most or line.is_otherwise]
+    shown = [line for line in rules.lines if most is None or line.index < most]
     before, after = describe_answer(rules)
     kept, every = rules.n_conditions, rules.tree_conditions
     if rules.is_list:
-        title = f"{len(rules)} rules with {kept} conditions; the tree has {rules.tree_rules} with {every}"
+        parts = f" in {len(rules.sections)} sections" if len(rules.sections) > 1 else ""
+        title = f"{len(rules)} rules{parts} with {kept} conditions; the tree has {rules.tree_rules} with {every}"
     else:
         title = f"One rule for each of {rules.tree_rules} leaves, by {rules.method}: {kept} of {every} conditions left"
     after += [COUNTED_TWICE] if counts_rows_twice(rules) else []
@@ -92,16 +91,16 @@ def make_listing(rules: Rules, *, reasons: bool = False, most: int | None = None
         title=title,
         before=tuple(before),
         rows_title=title_rows(rules),
-        lines=tuple(_list_line(line, total, read, reasons=reasons) for line in shown),
+        lines=tuple(
+            _list_line(line, total, read, reasons=reasons, begins=before is None or before._section != line._section)
+            for before, line in zip([None, *shown], shown, strict=False)
+        ),
         n_left_out=len(rules.class_ids) - len(shown),
-        unwritten=tuple(f"{one.rule.words} (leaf {one.rule.leaf_id}): {one.reason}" for one in rules.unwritten)
-        if reasons
-        else (),
         after=tuple(after),
     )
 
 
-def _list_line(line: Rule, total: float, read: Callable[[int], str], *, reasons: bool) -> ListedLine:
+def _list_line(line: Rule, total: float, read: Callable[[int], str], *, reasons: bool, begins: bool) -> ListedLine:
     leaves = line.leaf_ids
     aside = describe_assimilation(line) if reasons and line.assimilated_into is not None else ""
     return ListedLine(
@@ -114,6 +113,7 @@ def _list_line(line: Rule, total: float, read: Callable[[int], str], *, reasons:
         part=min((line.support or 0.0) / total, 1.0),
         exact=line.text,
         is_otherwise=line.is_otherwise,
+        heading=join_asked(line.heading) if begins and line.heading else "",
         stands_for=f"leaf {leaves[0]}" if len(leaves) == 1 else f"{len(leaves)} leaves",
         deleted=() if line._rules.is_list else tuple(map(read, line.deleted_ids)),
         reasons=tuple(

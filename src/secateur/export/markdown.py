@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from secateur.export.listing import UNWRITTEN, make_listing
+from secateur.export.listing import make_listing
 from secateur.export.plain_names import one_line
 from secateur.rules.rules import Rules
 
@@ -23,6 +23,8 @@ def rules_to_markdown(rules: Rules, *, reasons: bool = False) -> str:
     lines = [*map(escape_markdown, listing.before), *([""] if listing.before else [])]
     lines += [f"| # | If | Then | {listing.rows_title.capitalize()} |", "|--:|---|---|---|"]
     for line in listing.lines:
+        if line.heading:
+            lines.append(f"|  | **Among {escape_markdown(line.heading)}** |  |  |")
         cells = map(escape_markdown, (line.asked, line.class_name, line.rows))
         lines.append(f"| {line.number} | {' | '.join(cells)} |")
     lines += ["", *(f"- {escape_markdown(sentence)}" for sentence in listing.after)]
@@ -35,8 +37,6 @@ def rules_to_markdown(rules: Rules, *, reasons: bool = False) -> str:
             lines.append(f"- {sign}: {escape_markdown(reason.condition)} ({escape_markdown(reason.text)})")
         lines += [] if line.reasons else ["- nothing was asked"]
         lines += [f"- {escape_markdown(line.aside)}"] if line.aside else []
-    if listing.unwritten:
-        lines += ["", UNWRITTEN, "", *(f"- {escape_markdown(one)}" for one in listing.unwritten)]
     return "\n".join(lines)
 
 

@@ -36,6 +36,9 @@ def draw_rules(rules: Rules) -> Picture:
     write(before, "font-weight='600'")
     y += GAP
     for line in listing.lines:
+        if line.heading:
+            write([f"Among {line.heading}"], "font-weight='600'")
+            y += GAP
         colour, ink = pick_colour(line.class_id)
         name, share = line.class_name, line.part
         chip, folded = wrap_words(name, CHIP - 12)[0], wrap_words(line.asked, ROOM)
@@ -52,6 +55,6 @@ def draw_rules(rules: Rules) -> Picture:
             parts.append(write_svg_text(NUMBERS, y + 20 + place * 14, words, style="font-size='12'"))
         y += max(LINE * len(folded), 14 * len(told) + 10) + GAP
     if listing.n_left_out:
-        write([f"… and {count_of(listing.n_left_out, 'more rule')}"], "")
+        write([f"… and {count_of(listing.n_left_out, 'more line')}"], "")
     write(listing.after, "")
     return Picture(draw_svg(WIDTH, y + MARGIN, parts, " ".join(before) or "Rules"))

@@ -22,7 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.export.plain_names import one_line
-from secateur.rules.decision_list import ColumnTest, check_ordered, double_limit, list_tests, make_column
+from secateur.rules.decision_list import (
+    ColumnTest,
+    check_ordered,
+    double_limit,
+    list_deciding,
+    list_tests,
+    make_column,
+)
 from secateur.rules.rules import Rules
 from secateur.tree.facts import NO_FACTS, Claim, Facts
 from secateur.tree.pipeline_columns import find_cuts
@@ -31,6 +38,7 @@ from secateur.tree.tree import Tree
 __all__ = ["Line", "list_lines", "rules_to_smtlib", "write_comparison"]
 
 LINE = 110
+ROUNDED = Fraction(1, 10**12)  # a share is stated as a float
 PLAIN = str.maketrans({"≤": "<=", "≥": ">=", "–": "-", "…": "..."})
 MEANT = {"number": "a number", "date": "days since 1970-01-01", "clock": "seconds since midnight"}
 HEAD = """\
@@ -38,11 +46,14 @@ A decision tree and its rules, written by secateur, and the search for a row on 
 reads SMT-LIB 2 can do it: "z3 rules.smt2" or "cvc5 rules.smt2". If the answer is sat, "z3 -model rules.smt2" or \
 "cvc5 --dump-models rules.smt2" shows such a row."""
 PROMISED = """\
-Expected: unsat. That means: there is no possible row that a rule of another class than the tree's covers, and none \
-that {uncovered}. So every possible row gets the tree's class, whichever of the rules that cover it answers."""
+Expected: unsat. That means: there is no possible row that a line of another class than the tree's answers, and none \
+that no line answers{rest}. So every possible row gets the tree's class, whichever of the lines that hold \
+answers.{also}"""
+REST = '; "otherwise" answers where no other line of its section holds'
+SHARES = " And the share that such a line states lies within {points:g} points of that of the row's leaf."
 NOT_PROMISED = """\
 Expected: sat or unsat; sat breaks no promise, because these rules promise less than equal answers on all possible \
-rows: {guarantee} The file asks for a possible row whose answer, from the first rule below that covers it{otherwise}, \
+rows: {guarantee} The file asks for a possible row whose answer, from the first line below that holds, \
 differs from the tree's; unsat means that there is none."""
 ROWS = """\
 A possible row holds in every column what the tree accepts there, and satisfies the facts that are asserted below; \
@@ -55,12 +66,15 @@ g tells which column of a group is 1, the last code none of them. Classes are nu
 
 
 class Line(NamedTuple):
-    """A rule with conditions: it gives its class to rows that pass all its tests."""
+    """A line: it gives its class to rows that pass all its tests; "otherwise" asks for its heading."""
 
     number: int  # as printed, from 1 on
     words: str
     class_id: int
     tests: tuple[ColumnTest, ...]  # their columns are features
+    section: int = 0
+    is_otherwise: bool = False
+    share: float | None = None  # that it states
 
 
 def rules_to_smtlib(rules: Rules) -> str:
@@ -75,23 +89,30 @@ def rules_to_smtlib(rules: Rules) -> str:
     >>> _ = builder.leaf([9, 1], parent=root, side="right")
     >>> written = rules_to_smtlib(simplify(builder.build()))
     >>> for line in written.splitlines():
-    ...     if line.startswith("(define-fun n"):
+    ...     if line.startswith(("(define-fun n", "(define-fun t")):
     ...         print(line)
     (define-fun n2 () Int 0)
     (define-fun n1 () Int 1)
-    (define-fun n0 () Int (ite (<= x0 (/ 16777217.0 33554432.0)) n1 n2))
+    (define-fun t0 () Bool (<= x0 (/ 16777217.0 33554432.0)))
+    (define-fun n0 () Int (ite t0 n1 n2))
     """
     return write_comparison(rules, list_lines(rules))
 
 
 def list_lines(rules: Rules) -> list[Line]:
-    """List the rules that some row can pass, in the order in which they decide."""
+    """List the lines that some row can pass, in the order in which they decide."""
     if not _promises_answers(rules):
         check_ordered(rules)
-    leaves = rules.leaves if _promises_answers(rules) else rules.leaves[rules.order]
-    found = list_tests(rules, rules.deleted, range(rules.tree.n_features), leaves)
-    lines = [(rules[rules.line_of_place[place]], tests) for place, tests in found]
-    return [Line(rule.index + 1, rule.text, rule.class_id, tests) for rule, tests in lines]
+    features = range(rules.tree.n_features)
+    if not rules.is_list:
+        leaves = rules.leaves if _promises_answers(rules) else rules.ranking
+        found = list_tests(rules, rules.deleted, features, leaves)
+        return [Line(place + 1, rules[place].text, rules[place].class_id, tests) for place, tests in found]
+    answering = ((rules.lines[line], tests) for line, tests in list_deciding(rules, features))
+    return [
+        Line(one.index + 1, one.text, one.class_id, tests, one._section, one.is_otherwise, one.share)
+        for one, tests in answering
+    ]
 
 
 def write_comparison(rules: Rules, lines: list[Line]) -> str:
@@ -104,6 +125,7 @@ def write_comparison(rules: Rules, lines: list[Line]) -> str:
         *("", "; What a row may hold", *columns.declare()),
         *("", "; The stated facts that count", *_assert_facts(tree, facts, columns)) * facts.limits_rows,
         *("", "; The tree, node by node: the class of a row that comes there", *_define_nodes(tree, columns)),
+        *("", "; The share of its class that each leaf has", *_define_shares(rules)) * rules.keeps_shares,
         *("", "; The rules", *_define_lines(lines, columns)),
         *("", "; A row on which they differ (without this assertion, sat: some row is possible)"),
         *_assert_difference(rules, lines),
@@ -135,13 +157,11 @@ def _describe(rules: Rules) -> Iterator[str]:
     yield HEAD
     if rules.fidelity is not None:
         yield f"The tree is a surrogate; nothing here is about the model that it stands for, {rules.fidelity.model}."
-    name = None if rules.default is None else rules.tree.class_names[rules.default]
     if _promises_answers(rules):
-        uncovered = "none covers" if name is None else f"no rule covers and the tree does not call {name}"
-        yield PROMISED.format(uncovered=uncovered)
+        also = SHARES.format(points=100 * rules.tolerance) if rules.keeps_shares else ""
+        yield PROMISED.format(rest=REST if rules.is_list else "", also=also)
     else:
-        otherwise = "" if name is None else f" or, where none does, {name}"
-        yield NOT_PROMISED.format(guarantee=rules.guarantee, otherwise=otherwise)
+        yield NOT_PROMISED.format(guarantee=rules.guarantee)
     yield ROWS.format(dtype=rules.tree.dtype)
 
 
@@ -271,13 +291,17 @@ def _define_nodes(tree: Tree, columns: _Columns) -> Iterator[str]:
         else:
             test = columns.has_code(feature, tree.left_codes(node).tolist())
         test = columns.with_missing(feature, test, bool(tree.missing_left[node]))
-        yield f"(define-fun n{node} () Int (ite {test} n{tree.children_left[node]} n{tree.children_right[node]}))"
+        yield f"(define-fun t{node} () Bool {test})"
+        yield f"(define-fun n{node} () Int (ite t{node} n{tree.children_left[node]} n{tree.children_right[node]}))"
 
 
 def _define_lines(lines: list[Line], columns: _Columns) -> Iterator[str]:
     """Define whether a row passes the tests of each line."""
     for line in lines:
         tests = _all_of([_ask(columns, test) for test in line.tests])
+        if line.is_otherwise:
+            others = [one for one in lines if one.section == line.section and not one.is_otherwise]
+            tests = _all_of([tests, *(f"(not r{one.number})" for one in others)])
         yield from (f"; {line.number}. {_plain(line.words)}", f"(define-fun r{line.number} () Bool {tests})")
 
 
@@ -294,20 +318,37 @@ def _ask(columns: _Columns, test: ColumnTest) -> str:
 
 def _assert_difference(rules: Rules, lines: list[Line]) -> Iterator[str]:
     """Assert that the guarantee fails for the row, or, where it is about fewer rows, that the answers differ."""
-    default = -1 if rules.default is None else rules.default
     yield f"; Classes: {_number_names(rules.tree.class_names)}"
     if not _promises_answers(rules):
         answers = "".join(f"(ite r{line.number} {line.class_id} " for line in lines)
-        yield f"(assert (not (= n0 {answers}{_whole(default)}{')' * len(lines)})))"
+        yield f"(assert (not (= n0 {answers}(- 1){')' * len(lines)})))"
         return
-    wrong = [f"(and r{line.number} {_differs(line.class_id)})" for line in lines]
-    uncovered = [*(f"(not r{line.number})" for line in lines), _differs(default)]
-    yield f"(assert {_any_of([*wrong, _all_of(uncovered)])})"
+    wrong = [f"(and r{line.number} {_differs(line, rules.tolerance)})" for line in lines]
+    unanswered = _all_of([f"(not r{line.number})" for line in lines])
+    yield f"(assert {_any_of([*wrong, unanswered])})"
 
 
-def _differs(class_id: int) -> str:
-    """Test that the tree does not say a class; -1 is none, so that this always holds."""
-    return "true" if class_id < 0 else f"(not (= n0 {class_id}))"
+def _differs(line: Line, tolerance: float) -> str:
+    """Test that the tree does not say the class of a line, or a share beyond the tolerance of the line's."""
+    other = f"(not (= n0 {line.class_id}))"
+    if line.share is None:
+        return other
+    within = Fraction(str(tolerance)) + ROUNDED
+    ends = (Fraction(line.share) - within, Fraction(line.share) + within)
+    return f"(or {other} (< v0 {_fraction(ends[0])}) (> v0 {_fraction(ends[1])}))"
+
+
+def _define_shares(rules: Rules) -> Iterator[str]:
+    """Define the share of its class that a row's leaf has, children first; n0 tells which way a row goes."""
+    tree, counts, place = rules.tree, rules.value_counts, rules.place_of_leaf
+    for node in range(tree.n_nodes - 1, -1, -1):
+        if not tree.is_leaf[node]:
+            left, right = tree.children_left[node], tree.children_right[node]
+            yield f"(define-fun v{node} () Real (ite t{node} v{left} v{right}))"
+            continue
+        own = [Fraction(float(count)) for count in counts[place[node]]]
+        share = own[tree.leaf_class[node]] / sum(own) if sum(own) else Fraction(0)
+        yield f"(define-fun v{node} () Real {_fraction(share)})"
 
 
 def _last_doubles(limits: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
@@ -340,6 +381,11 @@ def _real(number: float) -> str:
 
 def _whole(number: int) -> str:
     return f"(- {-number})" if number < 0 else str(number)
+
+
+def _fraction(number: Fraction) -> str:
+    written = f"(/ {abs(number.numerator)}.0 {number.denominator}.0)"
+    return f"(- {written})" if number < 0 else written
 
 
 def _not(test: str) -> str:

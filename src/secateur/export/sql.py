@@ -48,9 +48,9 @@ def rules_to_sql(
 ) -> str:
     """Write the rules as a SELECT over a table that has the columns of the rows.
 
-    The result has three columns before those of the table: the class, the reliability of the rule that decides, and its
-    number, counted from 1. A row that the tree refuses has NULL in all three. NULL, and NaN where there is such a
-    number, is a missing value.
+    The result has three columns before those of the table: the class, the share of it that the deciding line states,
+    or else that its training rows have, and the line's number, counted from 1. A row that the tree refuses has NULL in
+    all three. NULL, and NaN where there is such a number, is a missing value.
     """
     chosen = find_dialect(dialect)
     listed = make_decision_list(rules)

@@ -35,19 +35,16 @@ from secateur.export.sql_nodes import (
     own_name,
     when,
 )
-from secateur.rules.decision_list import Column, ColumnTest, list_tests, make_column
+from secateur.rules.decision_list import Column, ColumnTest, list_deciding, list_tests, make_column
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label
 
 __all__ = [
     "GROUPED",
-    "SET",
-    "SET_BITS",
     "UNKNOWN",
     "AuditStatement",
     "Refusal",
     "audit_to_sql",
-    "cover_sets_to_sql",
     "coverage_to_sql",
 ]
 
@@ -57,8 +54,6 @@ N_ROWS, LABEL, WEIGHT, SQUARES = "n_rows", "label", "weight", "squares"
 ODD_WEIGHTS, N_COUNTED = "odd_weights", "n_counted"
 N_CLASSES = "n_classes"
 UNKNOWN = -1
-# Sets of rules are written as numbers of so many bits each, in columns of this name and a number.
-SET, SET_BITS = "set_", 30
 
 
 @dataclass(frozen=True)
@@ -115,9 +110,8 @@ def audit_to_sql(
     label = len(columns)
     refused, refusals = _find_refusal(source, columns)
     leaves = list_tests(rules, np.zeros_like(rules.deleted), features, np.arange(rules.tree_rules))
-    ranked = list_tests(rules, rules.deleted, features, rules.leaves[rules.order])
-    deciding = [(int(rules.line_of_place[place]), tests) for place, tests in ranked]
-    deciding += [(len(rules), ())] if rules.is_list else []
+    ranked = list_tests(rules, rules.deleted, features, rules.leaves if rules.is_list else rules.ranking)
+    deciding = list_deciding(rules, features)
     is_ordered = rules.is_list or rules.is_ordered
     made = {
         "refused": refused,
@@ -186,30 +180,6 @@ def coverage_to_sql(rules: Rules, asked: Sequence[int], y: str, dialect: str, ta
                 (f"squares_{place}", add_up(name, squared)),
             ]
     return opened.write(marks, [], counted)
-
-
-def cover_sets_to_sql(rules: Rules, asked: Sequence[int], y: str, dialect: str, table: Any, **options: Any) -> str:
-    """Write a SELECT that counts the rows of a table by class and by which of some rules they satisfy.
-
-    Rows that :func:`audit_to_sql` refuses must not be in the table.
-
-    Returns
-    -------
-    str
-        Its result has the columns of ``by``, then ``truth`` (class), ``set_0`` and so on, each a number whose bits tell
-        which of 30 rules a row satisfies, and ``n_rows``, or with weights ``weight``, their sum.
-    """
-    opened = _open_table(rules, y, dialect, table, **options)
-    listed = opened.list_asked(rules, asked)
-    marks: list[tuple[str, Node]] = []
-    for first in range(0, len(listed), SET_BITS):
-        bits = [opened.mark(tests, 1 << bit) for bit, tests in enumerate(listed[first : first + SET_BITS])]
-        marks.append((f"{SET}{len(marks)}", _add(bits)))
-    if opened.is_weighted:
-        total: tuple[str, Node] = WEIGHT, exp.Sum(this=opened.own(WEIGHT))
-    else:
-        total = N_ROWS, exp.Count(this=exp.Star())
-    return opened.write(marks, [name for name, _ in marks], [total])
 
 
 class _Opened(NamedTuple):

@@ -7,11 +7,12 @@ rules in this form. A step of a pipeline is kept as an object only where it cann
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from secateur.methods import Deletions
 from secateur.results.fidelity import Fidelity
+from secateur.rules.layout import Layout
 from secateur.rules.making import Choice, Making, StoredContent
 from secateur.rules.rules import Rules
 from secateur.tree.json import tree_from_json, tree_to_json
@@ -21,8 +22,14 @@ from secateur.tree.tree import Tree
 __all__ = ["rules_from_state", "rules_to_state"]
 
 # Fields of rules that are plain already, and those that are objects of plain fields.
-PLAIN = ("leaf_counts", "covered_counts", "leaves", "default", "decided_counts")
-PARTS: dict[str, Any] = {"deletions": Deletions, "making": Making, "fidelity": Fidelity, "stored": StoredContent}
+PLAIN = ("leaf_counts", "covered_counts", "leaves", "decided_counts")
+PARTS: dict[str, Any] = {
+    "deletions": Deletions,
+    "making": Making,
+    "layout": Layout,
+    "fidelity": Fidelity,
+    "stored": StoredContent,
+}
 
 
 def rules_to_state(rules: Rules) -> dict[str, Any]:
@@ -42,8 +49,7 @@ def rules_from_state(state: Mapping[str, Any]) -> Rules:
     parts: dict[str, Any] = {name: None if state[name] is None else kind(**state[name]) for name, kind in PARTS.items()}
     choice = state["choice"]
     if choice is not None:
-        stand_ins = tuple(choice["stand_ins"])  # skops gives a list
-        choice = Choice(**{**choice, "deletions": Deletions(**choice["deletions"]), "stand_ins": stand_ins})
+        choice = Choice(**{**choice, "deletions": Deletions(**choice["deletions"])})
     parts |= {name: state[name] for name in PLAIN}
     return Rules(tree=_read_tree(state["tree"], state["columns"]), choice=choice, **parts)
 
@@ -51,7 +57,7 @@ def rules_from_state(state: Mapping[str, Any]) -> Rules:
 def _take_apart(part: Any) -> dict[str, Any] | None:
     if part is None:
         return None
-    kept = dict(vars(part))
+    kept = {one.name: getattr(part, one.name) for one in fields(part)}  # not what was found of them since
     return {**kept, "parameters": dict(kept["parameters"])} if "parameters" in kept else kept
 
 

@@ -53,9 +53,9 @@ def deletions_to_columns(deletions: Deletions) -> dict[str, Any]:
     }
 
 
-def read_deletions(paths: Paths, columns: Mapping[str, Any]) -> Deletions:
-    """Read what became of each edge."""
-    size, kinds = len(paths.links), [Why.from_kind(kind) for kind in columns["kinds"]]
+def read_deletions(links: NDArray[Any], columns: Mapping[str, Any]) -> Deletions:
+    """Read what became of each of some edges."""
+    size, kinds = len(links), [Why.from_kind(kind) for kind in columns["kinds"]]
     kind = _read_whole(columns, "kind", size, 0, len(kinds) - 1)
     return Deletions(
         deleted=_read_whole(columns, "deleted", size, 0, 1).astype(bool),

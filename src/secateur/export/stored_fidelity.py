@@ -41,7 +41,7 @@ def read_fidelity(rules: Rules, stated: Mapping[str, Any]) -> Fidelity:
         guess=None if guess is None else (str(guess[0]), int(guess[1])),
         seed=None if stated["seed"] is None else int(stated["seed"]),
     )
-    shapes = counts.shape == (len(rules) + 1, rules.tree.n_classes + 1) and of_leaves.shape == (len(leaf_ids), 2)
+    shapes = counts.shape == (rules.n_lines, rules.tree.n_classes + 1) and of_leaves.shape == (len(leaf_ids), 2)
     if not shapes or not counts.sum() or (of_leaves[:, 1] > of_leaves[:, 0]).any():
         raise ValueError("the counts of held-out rows do not fit the rules")
     if fidelity.seed is not None and fidelity.seed < 0:

@@ -13,11 +13,11 @@ from secateur.methods.contract import Deletions, Why
 from secateur.tree.paths import Paths
 from secateur.verify.fields import REASONS, Check
 
-__all__ = ["OF_A_BUDGET", "check_reasons", "check_spending"]
+__all__ = ["OF_A_LIST", "check_reasons", "check_spending"]
 
-# Reasons that a budget gives beside those of the method.
-OF_A_BUDGET = (Why.DECIDED_OTHERWISE, Why.TOO_MANY_OTHERWISE, Why.TOO_UNRELIABLE, Why.NO_ROWS)
+# Reasons that the lines of a list give beside those of the method.
 TINY = 1e-9  # shares are rounded
+OF_A_LIST = (Why.PAID, Why.TOO_DEAR, Why.WITHIN_WINDOW, Why.KEEPS_OUT, Why.HEADING)
 
 
 def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collection[Why] = ()) -> None:
@@ -71,19 +71,16 @@ def _check_numbers(method: str, paths: Paths, deletions: Deletions) -> None:
                 _refuse(paths, (deletions.why == why) & ~is_known, f"has no {name!r}, which {why.kind!r} has")
 
 
-def check_spending(method: str, before: Deletions, after: Deletions, budget: float) -> None:
-    """Reject earlier deletions with another reason than before, and later ones that went beyond the budget."""
-    stated, known = vars(after), vars(before)
-    same = before.deleted | ~np.isin(after.why, OF_A_BUDGET)
-    if not all(np.array_equal(stated[name][same], known[name][same], equal_nan=True) for name in known):
-        raise FormatError(
-            "The rules JSON gives a condition that was deleted before the budget was spent another reason afterwards; "
-            "it was edited."
-        )
-    paid = after.why == Why.DECIDED_OTHERWISE
-    shares = np.stack([after.before[paid], after.after[paid]])
-    starts_within = METHODS[method].is_exact  # rules of other methods may begin beyond it
-    if not ((shares >= 0) & (shares <= 1)).all() or (starts_within and (shares > budget + TINY).any()):
+def check_spending(deletions: Deletions, budget: float) -> None:
+    """Reject deletions that went beyond a budget, or were paid for without one."""
+    paid = np.isin(deletions.why, (Why.PAID, Why.TOO_DEAR))
+    shares = np.stack([deletions.before[paid], deletions.after[paid]])
+    went = deletions.why[paid] == Why.PAID
+    if (
+        not ((shares >= 0) & (shares <= 1)).all()
+        or (paid.any() and not budget)
+        or (shares[1][went] > budget + TINY).any()
+    ):
         raise FormatError(
             f"The rules JSON has a deletion that went beyond its budget of {100 * budget:.6g} %; it was edited."
         )

@@ -33,6 +33,8 @@ def rules_to_table(
     table.add_column("then", style="bold")
     table.add_column(listing.rows_title)
     for line in listing.lines:
+        if line.heading:
+            table.add_row("", Text(f"Among {line.heading}", style="bold"), "", "")
         table.add_row(str(line.number), _write_asked(line), Text(line.class_name), Text(line.rows))
     return table
 

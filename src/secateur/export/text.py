@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from secateur.export.listing import UNWRITTEN, Listing, make_listing
+from secateur.export.listing import Listing, make_listing
 from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
@@ -20,8 +20,15 @@ KEPT = "\N{NO-BREAK SPACE}"  # at which no line is wrapped
 WIDEST = 100  # numbers stand in a column unless a line is longer than this
 
 
-def rules_to_text(rules: Rules, *, reasons: bool = False, width: int | None = None) -> str:
-    """Write a line for each rule and "otherwise", with reasons the conditions of each below it, and what to mind."""
+def rules_to_text(rules: Rules, *, reasons: bool = False, nested: bool = False, width: int | None = None) -> str:
+    """Write a line for each rule and "otherwise", with reasons the conditions of each below it, and what to mind.
+
+    Nested, write the tree as if and else instead.
+    """
+    if nested:
+        from secateur.export.nested import nested_to_text
+
+        return nested_to_text(rules)
     return lay_out(make_listing(rules, reasons=reasons), width=width)
 
 
@@ -30,22 +37,23 @@ def lay_out(listing: Listing, *, width: int | None = None) -> str:
     lines = [*_fold(listing.before, width), *([""] if listing.before else [])]
     lines += _write_lines(listing.lines, width)
     if listing.n_left_out:
-        lines.append(f"… and {count_of(listing.n_left_out, 'more rule')}")
-    if listing.unwritten:
-        lines += ["", UNWRITTEN, *_fold([f"- {one}" for one in listing.unwritten], width)]
+        lines.append(f"… and {count_of(listing.n_left_out, 'more line')}")
     return "\n".join([*lines, "", *_fold(listing.after, width)])
 
 
 def _write_lines(listed: Sequence[ListedLine], width: int | None) -> Iterator[str]:
     digits = len(str(listed[-1].number)) if listed else 1
     names = max((len(line.class_name) for line in listed), default=0)
-    heads = [f"{line.number:{digits}d}. {line.class_name:<{names}} " for line in listed]
+    indent = "  " if any(line.heading for line in listed) else ""
+    heads = [f"{indent}{line.number:{digits}d}. {line.class_name:<{names}} " for line in listed]
     asked = [line.asked if line.asked in ("otherwise", "always") else f"if {line.asked}" for line in listed]
     room = max((len(head) + len(one) for head, one in zip(heads, asked, strict=True)), default=0)
     column = max((n for n in map(len, map("".join, zip(heads, asked, strict=True))) if n <= WIDEST), default=0)
     numbers = max((len(line.rows) for line in listed), default=0)
     is_narrow = width is not None and max(column, room) + 3 + numbers > width
     for line, head, one in zip(listed, heads, asked, strict=True):
+        if line.heading:
+            yield from _fold([f"Among {line.heading}"], width)
         if is_narrow:
             indent = " " * len(head)
             yield from _fold_conditions(head, line, one, width or WIDEST)

@@ -235,7 +235,6 @@ def picks_page(arm: Arm, picked: Sequence[dict[str, Any]]) -> Page:
             "ε of mismatch",
             "ε of faithful",
             "δ of budgeted",
-            "compact budget",
         ),
         tuple(rows),
     )

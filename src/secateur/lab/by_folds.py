@@ -15,14 +15,12 @@ from secateur.datasets import Dataset
 from secateur.lab.local_search import LocalSearchTreeClassifier
 from secateur.lab.protocol import GRID, Arm, Study, split_rows
 from secateur.methods.budgeted import CONFLICTS
-from secateur.tuning import BUDGETS as LIST_BUDGETS
 
-__all__ = ["BUDGET_CONFLICT", "BY_FOLDS", "COMPACT_DISAGREEMENT", "FEWER_RESTARTS", "TOLERANCE_CONFLICT", "pick_knobs"]
+__all__ = ["BUDGET_CONFLICT", "BY_FOLDS", "FEWER_RESTARTS", "TOLERANCE_CONFLICT", "pick_knobs"]
 
 TOLERANCE_METHODS = ("mismatch", "faithful")
 TOLERANCE_CONFLICT = 0.05  # on rows left out, for ε: the paper's ceiling
 BUDGET_CONFLICT = 0.02  # on rows left out, for δ
-COMPACT_DISAGREEMENT = 0.01  # rows left out on which a list may differ from the tree
 FEWER_RESTARTS = 5  # a fold's tree has this many times fewer restarts of the local search than the tree of the split
 
 _fitted: dict[str, dict[str, Any]] = {}  # what the trees of this split's folds have learnt, by what they were given
@@ -43,7 +41,7 @@ class RememberedTree(LocalSearchTreeClassifier):
 
 
 def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
-    """Pick ε of `mismatch` and `faithful`, δ of `budgeted` and the budget of compact rules, by folds.
+    """Pick ε of `mismatch` and `faithful`, and δ of `budgeted`, by folds.
 
     Saved trees cannot be fitted to folds.
     """
@@ -55,13 +53,11 @@ def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
         model = RememberedTree(**{**model.get_params(), "n_restarts": max(1, model.n_restarts // FEWER_RESTARTS)})
     _fitted.clear()
     rows = []
-    for method in (*TOLERANCE_METHODS, "budgeted", "compact"):
+    for method in (*TOLERANCE_METHODS, "budgeted"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that no value is allowed is stored
             if method == "budgeted":
                 limits: dict[str, Any] = {"over": "max_conflict", "grid": CONFLICTS, "ceiling": BUDGET_CONFLICT}
-            elif method == "compact":
-                limits = {"grid": LIST_BUDGETS, "ceiling": COMPACT_DISAGREEMENT}
             else:
                 limits = {"over": "tolerance", "method": method, "grid": GRID, "ceiling": TOLERANCE_CONFLICT}
             selection = secateur.select(model, X, y, progress=False, **limits)
@@ -76,8 +72,7 @@ BY_FOLDS = Study(
     pick_knobs,
     {
         "budgets": list(CONFLICTS),
-        "compact_budgets": list(LIST_BUDGETS),
-        "ceilings": [TOLERANCE_CONFLICT, BUDGET_CONFLICT, COMPACT_DISAGREEMENT],
+        "ceilings": [TOLERANCE_CONFLICT, BUDGET_CONFLICT],
         "methods": list(TOLERANCE_METHODS),
         "fewer_restarts": FEWER_RESTARTS,
     },

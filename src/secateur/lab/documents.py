@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
 
-from secateur.lab import beyond, compact, ensembles, exhibits
+from secateur.lab import beyond, ensembles, exhibits, lists
 from secateur.lab.claims import CLAIMS, count_verdicts, read_verdict
 from secateur.lab.deterministic import N_STATES, expected_rows
 from secateur.lab.evidence import ARM_NAMES, Evidence
@@ -142,7 +142,6 @@ def make_blocks(evidence: Evidence) -> dict[str, str]:
         blocks[f"agreement-{arm}"] = _agreement(evidence, arm)
         blocks[f"tables-{arm}"] = "\n".join(to_markdown(page, level=4) for page in pages)
         blocks[f"beyond-{arm}"] = _beyond(arm)
-        blocks[f"compact-{arm}"] = to_markdown(compact.compact_page(ARMS[arm], _texts(arm)), level=4)
         blocks[f"by-folds-{arm}"] = to_markdown(beyond.picks_page(ARMS[arm], load_study("by_folds", arm)), level=4)
     blocks["differences-optimal"] = _differences(evidence)
     blocks["tolerances"] = _tolerances(evidence)
@@ -150,8 +149,8 @@ def make_blocks(evidence: Evidence) -> dict[str, str]:
     blocks["deterministic"] = _deterministic(evidence)
     blocks["budget-conflict"] = _budget_conflict()
     blocks["faithful"] = _faithful()
-    blocks["compact-beside-pruning"] = _beside_pruning()
-    blocks["compact-promises"] = _promises()
+    blocks["lists"] = to_markdown(lists.lists_page(ARMS["cart"], _texts()), level=4)
+    blocks["lists-beside-pruning"] = _beside_pruning()
     blocks["runtime"] = _runtime(evidence)
     blocks["assimilation"] = _assimilation(evidence)
     return blocks
@@ -182,18 +181,29 @@ def make_index_blocks() -> dict[str, str]:
         lines.append(f"| {name} | {point.removed:.1f} % | {conflict} | {deviation} | {moved} |")
     return {
         "methods": "\n".join([*lines, "", "Where a method has no ε, 0.05 is used.", ""]),
-        "compact": _index_compact(),
+        "lists": _index_lists(),
     }
 
 
-def _index_compact() -> str:
-    found = {point.knob: point for point in _texts("cart") if point.method == compact.COMPACT}
-    lines = ["| list | edges left | rules left | rows that differ |", "|---|---|---|---|"]
-    for knob, name in {"0": "without a budget", "0.005": "budget 0.5 %", "0.01": "budget 1 %"}.items():
+def _index_lists() -> str:
+    found = {point.knob: point for point in _texts() if point.method == lists.LIST}
+    shown = {
+        "classes only, one section": lists.name_form(1.0, 1, 0.0),
+        "**no probability moves by more than 10 points**, up to 4 sections": lists.name_form(0.1, "auto", 0.0),
+        "the same, a budget of 1 % of each class": lists.name_form(0.1, 4, 0.01),
+    }
+    lines = ["| list | bounds left | AUC | another class | off | checked by hand |", "|---|---|---|---|---|---|"]
+    for name, knob in shown.items():
         point = found[knob]
-        differ = f"{point.disagreement:.2f} %" if point.disagreement else "0"
-        lines.append(f"| {name} | {point.conditions_left:.1f} % | {point.rules_left:.0f} % | {differ} |")
-    return "\n".join([*lines, ""])
+        other = f"{point.disagreement:.2f} %" if point.disagreement else "0"
+        off = f"{point.off:.2f} %" if point.off else "0"
+        numbers = f"{point.conditions_left:.1f} % | {point.delta_auc:+.3f} | {other} | {off} | {point.checks:.1f}"
+        lines.append(f"| {name} | {numbers} |")
+    words = (
+        "Means over the eight data sets; AUC beside the tree's. *Off*: another class, or a share more than the "
+        "tolerance from the leaf's. *Checked by hand*: conditions that a person looks at to find the line of a row."
+    )
+    return "\n".join([*lines, "", words, ""])
 
 
 def _agreement(evidence: Evidence, arm: str) -> str:
@@ -313,52 +323,28 @@ def _budget_conflict() -> str:
     )
 
 
-def _texts(arm: str) -> list[compact.LengthPoint]:
-    """List every text about the trees of an arm, what TE2Rules makes of CART trees at the end."""
-    found = compact.find_points(load_study("compact", arm))
-    return [*found, *compact.find_points(load_study("te2rules", arm))] if arm == "cart" else found
+def _texts() -> list[lists.LengthPoint]:
+    """List every text about CART trees, what TE2Rules makes of them at the end."""
+    return [*lists.find_points(load_study("lists", "cart")), *lists.find_points(load_study("te2rules", "cart"))]
 
 
 def _beside_pruning() -> str:
-    """Say what the list, pruned trees of the same length and TE2Rules do, on CART trees."""
-    found = {(point.method, point.knob): point for point in _texts("cart")}
-    short = found[compact.COMPACT, "0.005"]
-    read, leaves = found[compact.PRUNED, "0.005"], found[compact.PRUNED_LEAVES, "0.005"]
-    other, exact = found[compact.TE2RULES, ""], found[compact.COMPACT, "0"]
-    more = [point.disagreement / short.disagreement for point in (read, leaves)]
-    by_dataset = [
-        fmean(row["disagreement"] for split in splits for row in split["rows"])
-        for dataset in DATASETS
-        if (splits := [split for split in load_study("te2rules", "cart") if split["dataset"] == dataset])
-    ]
+    """Say what lists, pruned trees of the same length and TE2Rules do, on CART trees."""
+    found = {(point.method, point.knob): point for point in _texts()}
+    plain, kept, short = (
+        found[lists.LIST, lists.name_form(*form)] for form in ((1.0, 1, 0.0), (0.1, 4, 0.0), (0.1, 4, 0.01))
+    )
+    read, leaves = (found[method, short.knob] for method in (lists.PRUNED, lists.PRUNED_LEAVES))
+    other = found[lists.TE2RULES, ""]
     return (
-        f"The exact list leaves {exact.conditions_left:.1f} % of the conditions of CART trees and "
-        f"{exact.rules_left:.0f} % of the rules, and changes no answer. With a budget of 0.5 % it leaves "
-        f"{short.conditions_left:.1f} % and differs from the tree on {short.disagreement:.2f} % of the unseen rows. "
-        f"Pruned to that length, the tree differs on {read.disagreement:.1f} % if it is read as a list, and on "
-        f"{leaves.disagreement:.1f} % if leaf by leaf: {more[0]:.1f} and {more[1]:.0f} times as many. TE2Rules leaves "
-        f"{other.conditions_left:.1f} % and differs on {other.disagreement:.1f} %, from "
-        f"{min(by_dataset):.1f} % to {max(by_dataset):.1f} % by data set.\n"
+        f"A list of classes in one section leaves {plain.conditions_left:.1f} % of the bounds of CART trees, and its "
+        f"AUC is {plain.delta_auc:+.3f} beside the tree's. In up to 4 sections, with no probability moved by more than "
+        f"10 points, {kept.conditions_left:.1f} % are left and AUC is {kept.delta_auc:+.3f}. With a budget of 1 % of "
+        f"each class {short.conditions_left:.1f} % are left, and {short.disagreement:.2f} % of unseen rows get another "
+        f"class. Pruned to that length, the tree gives another class to {read.disagreement:.2f} % if it is read as a "
+        f"list, which keeps no shares, and to {leaves.disagreement:.1f} % if leaf by leaf. TE2Rules leaves "
+        f"{other.conditions_left:.1f} % of the conditions and gives another class to {other.disagreement:.1f} %.\n"
     )
-
-
-def _promises() -> str:
-    """Count the rules over all splits that break what a budget, or a ceiling of conflict, promises."""
-    points = [point for arm in ARM_NAMES for point in _texts(arm)]
-    parts = []
-    for method, name in ((compact.COMPACT, "the list, a budget"), ("budgeted", "`budgeted`, δ")):
-        mine = [point for point in points if point.method == method]
-        paid, below, rare, twins = (sum(getattr(point, fact) or 0 for point in mine) for fact in compact.FACTS)
-        parts.append(
-            f"Of the rules of {name} shortened {paid:,}; {below} of these lie more than {beyond.GUARD:g} below the "
-            f"reliability of their leaf, {rare} predict a class that most of their training rows do not have, and "
-            f"{twins} times two classes have the same conditions."
-        )
-    checked = (
-        "Each guarantee was checked on the training rows of every split, in both arms, at every setting of the tables "
-        "above."
-    )
-    return f"{checked} {' '.join(parts)}\n"
 
 
 def _runtime(evidence: Evidence) -> str:
@@ -440,8 +426,7 @@ def _draw_curves(directory: Path) -> list[Path]:
     for arm in ARM_NAMES:
         points = beyond.find_fronts(beyond.summarize_beyond(load_study("beyond", arm)))
         paths += beyond.draw_fronts(ARMS[arm], points, directory, kinds=("svg",))
-    texts = {arm: (ARMS[arm], _texts(arm)) for arm in reversed(ARM_NAMES)}
-    return [*paths, *compact.draw_lengths(texts, directory, kinds=("svg",))]
+    return [*paths, *lists.draw_lengths({"cart": (ARMS["cart"], _texts())}, directory, kinds=("svg",))]
 
 
 def _cell(text: str) -> str:

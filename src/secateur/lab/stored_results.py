@@ -27,8 +27,9 @@ __all__ = ["STORED", "load_counted", "load_study", "load_table", "load_versions"
 
 STORED: Traversable = files("secateur.lab") / "stored"
 ARMS = ("cart", "optimal")
-OWN_ARMS = {"te2rules": ("cart",), "sparse": ("streed", "contree")}  # TE2Rules takes scikit-learn's trees
-STUDIES = ("splits", "by_folds", "beyond", "compact", "te2rules", "readings", "sparse")
+# TE2Rules takes scikit-learn's trees, and lists were run on these.
+OWN_ARMS = {"lists": ("cart",), "te2rules": ("cart",), "sparse": ("streed", "contree")}
+STUDIES = ("splits", "by_folds", "beyond", "lists", "te2rules", "readings", "sparse")
 COUNTED = ("runtime", "operations", "deterministic_states")
 PART_STUDIES = ("sparse",)  # of which each data set has the splits that there was time for
 DIGITS = 9  # kept of every number

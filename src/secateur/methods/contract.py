@@ -55,7 +55,8 @@ class Why(IntEnum):
     CERTAINTY_KEPT = 9  # before, after: certainty factor; number: Fisher's p
     NOT_SIGNIFICANT = 10  # before, after: certainty factor; number: Fisher's p
     WITHIN_BUDGET = 11  # before, after: share of rows in conflict; number: share of training rows it brought there
-    DECIDED_OTHERWISE = 12  # before, after: share of rows decided otherwise; number: share of training rows it added
+    PAID = 12  # before, after: share of rows off; number: share of training rows it added
+    WITHIN_WINDOW = 13  # of a list: all leaves that the line then meets are of its class and window
 
     UNTOUCHED = 100
     NOT_CERTIFIED = 101  # the witness search tells whether it separates or is merely out of the method's reach
@@ -68,9 +69,12 @@ class Why(IntEnum):
     SIGNIFICANT = 108  # before, after: certainty factor; number: Fisher's p
     NO_ROWS = 109
     OVER_BUDGET = 110  # before, after: share of rows in conflict; number: share of training rows then in conflict
-    TOO_MANY_OTHERWISE = 112  # before, after: share of rows decided otherwise; number: of training rows, then
+    TOO_DEAR = 112  # before, after: share of rows off; number: of training rows, then
     TOO_UNRELIABLE = 113  # before, after: reliability of the leaf, and of the rule without the condition
     CONTRADICTED = 114  # the same; node: the leaf of another class whose rule would have the same conditions
+
+    KEEPS_OUT = 115  # of a list: node: a leaf of the section that the line must not meet
+    HEADING = 116  # of a list: it belongs to the heading
 
     @property
     def is_deletion(self) -> bool:

@@ -1,101 +1,332 @@
-"""Choose few of the rules of a tree so that every leaf of a class lies in one of them.
+"""Say what a part of a tree says in few lines: which rules of its leaves, and what is left to "otherwise".
 
-A rule *stands for* a leaf of its class when the leaf's whole region lies in the rule's. Rules that stand for every leaf
-of a class, and meet no leaf of another, say all about that class; what they do not cover is of the other classes.
+A line may stand for leaves of one class whose values lie in one *window*: no two of them differ by more than twice the
+tolerance. Its conditions are those of one of its leaves, deleted root to leaf while every leaf that they meet in the
+section is such a leaf. Every leaf of the section lies in a line, or in the window of "otherwise".
 
-The choice is greedy: the rule that stands for the most further leaves per condition comes next; at the end, what became
-superfluous goes. Ties go to the rule with more leaves, then to source order.
+The cover is greedy: the line that contains the most further leaves per condition comes next; at the end, what became
+superfluous goes. Ties go to the line with more leaves, then to source order. Of the windows that may be left to
+"otherwise", the one wins that leaves the fewest conditions, then lines, then the most training rows in it.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from secateur.kernels.run_walks import run_contained
+from secateur.kernels.run_walks import run_contained, run_deletion
+from secateur.methods.leaf_masks import Edge, LeafMasks, Span, list_places, make_mask, meet_edges
+from secateur.methods.leaf_values import LeafValues, Window
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["Containment", "choose_rules", "find_containment"]
+__all__ = ["Candidate", "Cover", "Line", "cover_by", "cover_large", "cover_leaves"]
+
+# Pairs of a leaf and a window that are tried in one section. Beyond, windows are thinned out.
+MOST_TRIED = 200_000
 
 
-@dataclass(frozen=True)
-class Containment:
-    """The leaves that each rule stands for, as places in source order.
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A line that may be written: conditions, and the leaves that they meet and contain."""
 
-    ``leaves[offsets[i]:offsets[i + 1]]`` are those of rule ``i``, increasing.
+    class_id: int
+    met: int
+    inside: int
+    kept: dict[int, tuple[int, ...]]  # by the place of a leaf that they come from, which edges of its path they are
+
+    @property
+    def first(self) -> int:
+        """The first leaf that the conditions come from."""
+        return next(iter(self.kept))
+
+    @property
+    def cost(self) -> int:
+        """Number of conditions."""
+        return len(self.kept[self.first])
+
+
+class Line(NamedTuple):
+    """A line that is written: a candidate, and the leaf whose conditions it takes; no two take those of one leaf."""
+
+    place: int
+    candidate: Candidate
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Which edges of the leaf's path are kept, counted from the root."""
+        return self.candidate.kept[self.place]
+
+
+class Cover(NamedTuple):
+    """What a section writes."""
+
+    lines: tuple[Line, ...]  # in source order
+    otherwise: Window
+    left: int  # the leaves that no line contains; all of them are of the window
+    possible: int  # the leaves of the section that some possible row reaches
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """Conditions, and lines beside "otherwise"."""
+        return _sum(self.lines)
+
+
+def cover_leaves(
+    masks: LeafMasks,
+    paths: Sequence[Sequence[Edge]],
+    depth: int,
+    places: range,
+    leaves: LeafValues,
+    default: int | None = None,
+) -> Cover:
+    """Cover the leaves of a section by lines of its own.
+
+    ``paths`` has the edges of each leaf from the root on; the first ``depth`` of them lead to the section, whose leaves
+    are ``places``. "Otherwise" is of the class ``default`` if that occurs.
     """
+    possible = [place for place in places if masks.possible >> place & 1]
+    windows = leaves.list_windows(possible)
+    section = make_mask(possible)
+    if not windows:  # no possible row comes here
+        return Cover((), Window(leaves.class_ids[places[0]], 0), 0, 0)
+    if len(windows) == 1:
+        return Cover((), windows[0], section, section)
+    candidates = _find_candidates(masks, paths, depth, section, windows, possible)
+    return cover_by(candidates, possible, windows, leaves, default)
 
-    offsets: NDArray[np.int64]
-    leaves: NDArray[np.int64]
-    is_possible: NDArray[np.bool_]  # whether some possible row reaches each leaf
 
-    def of_rule(self, rule: int) -> NDArray[np.int64]:
-        """The leaves that a rule stands for."""
-        return self.leaves[self.offsets[rule] : self.offsets[rule + 1]]
+def cover_by(
+    candidates: Iterable[Candidate],
+    possible: Sequence[int],
+    windows: Sequence[Window],
+    leaves: LeafValues,
+    default: int | None = None,
+) -> Cover:
+    """Cover the possible leaves of a section by some of the given lines, but for one window."""
+    section = make_mask(possible)
+    by_class: dict[int, list[Candidate]] = {}
+    for candidate in candidates:
+        by_class.setdefault(candidate.class_id, []).append(candidate)
+    of_class = {c: make_mask([place for place in possible if leaves.class_ids[place] == c]) for c in by_class}
+    whole = {c: _choose(own, of_class[c]) for c, own in by_class.items()}
+    allowed = [one for one in windows if one.class_id == default] or windows
+    # No cover of some leaves can cost less than each leaf's share of the cheapest line that contains it.
+    least = {c: _share_costs(own) for c, own in by_class.items()}
+
+    def find_others(window: Window) -> tuple[int, int]:
+        sums = [_sum(lines) for c, lines in whole.items() if c != window.class_id]
+        return sum(cost for cost, _ in sums), sum(n_lines for _, n_lines in sums)
+
+    def find_least(window: Window) -> float:
+        prices = least[window.class_id].items()
+        return find_others(window)[0] + sum(price for place, price in prices if not window.leaves >> place & 1)
+
+    best: tuple[Any, Window, list[Line]] | None = None
+    for least_cost, _, window in sorted((find_least(one), number, one) for number, one in enumerate(allowed)):
+        if best is not None and least_cost > best[0][0] + 1e-9:
+            break
+        own = _choose(by_class[window.class_id], of_class[window.class_id] & ~window.leaves)
+        (cost, n_lines), (others, n_others) = _sum(own), find_others(window)
+        rows = math.fsum(leaves.weights[place] for place in list_places(window.leaves))
+        rated = others + cost, n_others + n_lines, -rows, window.class_id
+        if best is None or rated < best[0]:
+            best = rated, window, own
+    assert best is not None
+    _, window, own = best
+    lines = [*own, *(line for c, some in whole.items() if c != window.class_id for line in some)]
+    contained = 0
+    for line in lines:
+        contained |= line.candidate.inside
+    return Cover(tuple(sorted(lines, key=lambda line: line.place)), window, section & ~contained, section)
 
 
-def find_containment(tree: Tree, paths: Paths, deleted: NDArray[np.bool_]) -> Containment:
-    """Find the leaves that each rule stands for; the tree is one over possible rows."""
-    own = run_contained(tree, paths, np.zeros_like(deleted))
+def cover_large(tree: Tree, paths: Paths, leaves: LeafValues, default: int | None = None) -> Cover:
+    """Cover all leaves of a large tree by walks: each leaf is tried for one window, and windows do not overlap."""
+    levels = leaves.list_levels(range(paths.n_rules))
+    labels = np.array(tree.leaf_class)
+    for number, level in enumerate(levels):
+        labels[paths.leaf_ids[list_places(level.leaves)]] = number
+    relabelled = replace(tree, leaf_class=labels)
+    own_paths = Paths(relabelled, paths.rf_tol)
+    deleted = run_deletion("delete_links", relabelled, own_paths)
+    reached, runs = (run_contained(relabelled, own_paths, gone) for gone in (np.zeros_like(deleted), deleted))
+    possible = np.unique(reached[:, 0])
     is_possible = np.zeros(paths.n_rules, dtype=bool)
-    is_possible[own[:, 0]] = True
-    runs = run_contained(tree, paths, deleted)
-    lengths = runs[:, 2] - runs[:, 1]
-    rule = np.repeat(runs[:, 0], lengths)
-    leaf = np.arange(len(rule)) + np.repeat(runs[:, 1] - (np.cumsum(lengths) - lengths), lengths)
-    stands = (paths.leaf_class[leaf] == paths.leaf_class[rule]) & is_possible[leaf]
-    rule, leaf = rule[stands], leaf[stands]
-    offsets = np.searchsorted(rule, np.arange(paths.n_rules + 1))
-    return Containment(offsets, leaf, is_possible)
+    is_possible[possible] = True
+    inside: list[list[int]] = [[] for _ in range(paths.n_rules)]
+    for rule, first, last in runs.tolist():
+        inside[rule] += [leaf for leaf in range(first, last) if is_possible[leaf]]
+    offsets, kept = paths.offsets.tolist(), ~deleted
+    is_left = make_mask(possible.tolist())
+    candidates = []
+    for place in possible.tolist():
+        own = tuple(np.flatnonzero(kept[offsets[place] : offsets[place + 1]]).tolist())
+        # Which leaves a line meets is not listed; all of them are of its level, whose share and window it states.
+        met = levels[labels[paths.leaf_ids[place]]].leaves & is_left
+        candidates.append(Candidate(leaves.class_ids[place], met, make_mask(inside[place]), {place: own}))
+    windows = [Window(level.class_id, level.leaves & is_left) for level in levels if level.leaves & is_left]
+    return cover_by(candidates, possible.tolist(), windows, leaves, default)
 
 
-def choose_rules(
-    containment: Containment, n_conditions: NDArray[np.int64], among: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """Choose some of the rules that together stand for every leaf that one of them stands for, in source order."""
-    bounds, leaves, costs = containment.offsets.tolist(), containment.leaves.tolist(), n_conditions.tolist()
-    candidates = np.flatnonzero(among & (np.diff(containment.offsets) > 0)).tolist()
-    is_covered = bytearray(len(n_conditions))
+def _sum(lines: Iterable[Line]) -> tuple[int, int]:
+    costs = [len(line.kept) for line in lines]
+    return sum(costs), len(costs)
 
-    def rate(rule: int, n_leaves: int) -> tuple[float, int, int]:
-        return (-n_leaves / costs[rule] if costs[rule] else -math.inf, -n_leaves, rule)
 
-    heap = [rate(rule, bounds[rule + 1] - bounds[rule]) for rule in candidates]
+def _find_candidates(
+    masks: LeafMasks,
+    paths: Sequence[Sequence[Edge]],
+    depth: int,
+    section: int,
+    windows: Sequence[Window],
+    places: Sequence[int],
+) -> list[Candidate]:
+    """Shorten the conditions of each leaf for each window that it lies in; equal conditions are one candidate."""
+    found: dict[tuple[int, frozenset[tuple[int, Span]]], Candidate] = {}
+    tried = _thin(windows, len(places))
+    windows_of: dict[int, list[Window]] = {place: [] for place in places}
+    for window in tried:
+        for place in list_places(window.leaves):
+            windows_of[place].append(window)
+    for place, own in windows_of.items():
+        edges = paths[place][depth:]
+        shortening = _Shortening(masks, edges, section)
+        for window in own:
+            kept = shortening.delete(section & ~window.leaves)
+            conditions = [edges[edge] for edge in kept]
+            key = window.class_id, frozenset(meet_edges(conditions).items())
+            if key not in found:
+                found[key] = Candidate(
+                    window.class_id, masks.met_by(conditions) & section, masks.inside(conditions) & section, {}
+                )
+            found[key].kept.setdefault(place, tuple(depth + edge for edge in kept))
+    return list(found.values())
+
+
+def _thin(windows: Sequence[Window], n_leaves: int) -> Sequence[Window]:
+    """Leave out windows where there are too many to try: every leaf stays in one, as its neighbours are tried."""
+    n_tried = sum(window.leaves.bit_count() for window in windows)
+    if n_tried <= MOST_TRIED:
+        return windows
+    chosen, reached = [], 0
+    wanted = max(MOST_TRIED / n_leaves, 1.0)  # so many windows for each leaf
+    for window in windows:
+        new = (window.leaves & ~reached).bit_count()
+        if new * wanted >= window.leaves.bit_count() or window is windows[-1]:
+            chosen.append(window)
+            reached |= window.leaves
+    left = make_mask(place for window in windows for place in list_places(window.leaves & ~reached))
+    for window in windows:
+        if window.leaves & left:
+            chosen.append(window)
+            left &= ~window.leaves
+    return chosen
+
+
+class _Shortening:
+    """Delete conditions of one leaf, for one set of leaves after another that must not be met."""
+
+    def __init__(self, masks: LeafMasks, edges: Sequence[Edge], section: int) -> None:
+        self._masks, self._edges, self._section = masks, edges, section
+        self._later: list[Span | None] = []  # what the later conditions on an edge's feature allow
+        whole: dict[int, Span] = {}
+        for feature, span in reversed(edges):
+            self._later.append(whole.get(feature))
+            whole[feature] = whole[feature].meet(span) if feature in whole else span
+        self._later.reverse()
+        self._whole = whole
+        self._known: list[tuple[tuple[int, ...], int, list[int]]] = []  # what is kept, is met, and must not be
+
+    def delete(self, bad: int) -> tuple[int, ...]:
+        """Delete root to leaf while no bad leaf is met; tell which edges are kept."""
+        for kept, met, witnesses in self._known:
+            # The same decisions are taken: what is deleted meets no bad leaf, what is kept would.
+            if not met & bad and all(witness & bad for witness in witnesses):
+                return kept
+        meets, domain = self._masks.meets, self._masks.domain
+        spans, held = dict(self._whole), {feature: meets(feature, span) for feature, span in self._whole.items()}
+        earlier: dict[int, Span] = {}
+        kept_edges, witnesses = [], []
+        for place, (feature, span) in enumerate(self._edges):
+            before, later = earlier.get(feature), self._later[place]
+            rest = before if later is None else later if before is None else before.meet(later)
+            if rest is None:
+                rest = domain(feature)
+            if rest != spans[feature]:
+                widened = meets(feature, rest)
+                met = widened & self._section
+                for other, mask in held.items():
+                    if other != feature:
+                        met &= mask
+                if met & bad:
+                    earlier[feature] = span if before is None else before.meet(span)
+                    kept_edges.append(place)
+                    witnesses.append(met)
+                    continue
+                spans[feature], held[feature] = rest, widened
+        met = self._section
+        for mask in held.values():
+            met &= mask
+        self._known.append((tuple(kept_edges), met, witnesses))
+        return tuple(kept_edges)
+
+
+def _share_costs(candidates: Iterable[Candidate]) -> dict[int, float]:
+    """Find the least cost per leaf of a line that contains each leaf."""
+    least: dict[int, float] = {}
+    for candidate in candidates:
+        places = list_places(candidate.inside)
+        share = candidate.cost / max(len(places), 1)
+        for place in places:
+            least[place] = min(share, least.get(place, math.inf))
+    return least
+
+
+def _choose(candidates: Sequence[Candidate], needed: int) -> list[Line]:
+    """Choose lines that together contain every needed leaf."""
+    every = needed
+
+    def rate(number: int, n_leaves: int) -> tuple[float, int, int, int]:
+        one = candidates[number]
+        return (-n_leaves / one.cost if one.cost else -math.inf, -n_leaves, one.first, number)
+
+    sizes = [(candidate.inside & needed).bit_count() for candidate in candidates]
+    heap = [rate(number, size) for number, size in enumerate(sizes) if size]
     heapq.heapify(heap)
-    chosen = []
-    while heap:
+    chosen: list[Line] = []
+    taken: set[int] = set()
+    while needed:
         listed = heapq.heappop(heap)
-        rule = listed[2]
-        own = leaves[bounds[rule] : bounds[rule + 1]]
-        n_further = len(own) - sum(is_covered[leaf] for leaf in own)
+        number = listed[-1]
+        one = candidates[number]
+        n_further = (one.inside & needed).bit_count()
         if not n_further:
             continue
-        now = rate(rule, n_further)
+        now = rate(number, n_further)
         if now > listed:  # others were chosen since; it may not be the best any more
             heapq.heappush(heap, now)
             continue
-        chosen.append(rule)
-        for leaf in own:
-            is_covered[leaf] = 1
-    return _drop_superfluous(np.array(sorted(chosen), dtype=np.int64), containment, n_conditions)
+        place = next((place for place in one.kept if place not in taken), None)
+        if place is None:  # each leaf's conditions are written once; a leaf that is left has some of its own
+            continue
+        taken.add(place)
+        chosen.append(Line(place, one))
+        needed &= ~one.inside
+    return _drop_superfluous(sorted(chosen, key=lambda line: line.place), every)
 
 
-def _drop_superfluous(
-    chosen: NDArray[np.int64], containment: Containment, n_conditions: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Drop rules all of whose leaves others stand for, the longest first."""
-    times = np.zeros(len(n_conditions), dtype=np.int64)
-    for rule in chosen.tolist():
-        times[containment.of_rule(rule)] += 1
-    kept = np.ones(len(n_conditions), dtype=bool)
-    for rule in chosen[np.argsort(-n_conditions[chosen], kind="stable")].tolist():
-        own = containment.of_rule(rule)
-        if (times[own] > 1).all():
-            times[own] -= 1
-            kept[rule] = False
-    return chosen[kept[chosen]]
+def _drop_superfluous(chosen: list[Line], needed: int) -> list[Line]:
+    """Drop lines all of whose needed leaves others contain, the longest first."""
+    own = {line.place: list_places(line.candidate.inside & needed) for line in chosen}
+    times = Counter(place for places in own.values() for place in places)
+    for line in sorted(chosen, key=lambda line: -len(line.kept)):
+        if all(times[place] > 1 for place in own[line.place]):
+            times.subtract(own.pop(line.place))
+    return [line for line in chosen if line.place in own]

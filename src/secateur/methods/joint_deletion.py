@@ -1,340 +1,326 @@
-"""Delete conditions and drop rules together, under a budget of rows that are then decided otherwise than by the tree.
+"""Shorten the lines of a list under a budget of rows that are then *off*.
 
-The rules of one class D are not written: what no rule covers is D. A row is decided rightly when a rule of its own
-class covers it (none for D) and no rule of another does; its own class is what the tree predicts. A row that rules of
-two classes cover counts as decided otherwise, although the ranking may give it its own class: so the budget holds
-whoever wins.
+A row is off if a line that holds says another class than the tree, or a share that is further from its leaf's than the
+tolerance; or if no line holds and "otherwise" is off. A row on which several lines hold is off if one of them is: so
+the budget holds in whatever order lines are read.
 
-Moves are deleting a condition, at the price of the rows then decided otherwise, and dropping a rule, at that price
-divided by its conditions and one. The cheapest move that keeps to the budget is taken, both on the training rows and on
-their mixture with shuffled copies from :mod:`secateur.methods.row_mixture`. A condition goes only if the rule's
-training reliability stays no more than the tolerance below its leaf's, and its class the commonest of its rows. Rules
-whose dropping costs nothing go at once, the longest first. Ties go to conditions before rules, then to source order.
+Moves are deleting a condition, at the price of the rows then off, and dropping a line, at that price divided by its
+conditions and one. The cheapest move that keeps to the budget is taken: of all rows, and of the rows of each class that
+the tree predicts; on the training rows, and on their mixture with shuffled copies from
+:mod:`secateur.methods.row_mixture`. Ties go to conditions before lines, then to the order of lines. A larger budget
+goes on where a smaller one ended; so one run gives the lists of all budgets.
 
-Rows that pass the same conditions and get the same class from the tree are one *cell*. Prices are kept up to date: a
-move changes what few cells are worth to a rule that newly covers them or no longer does, and only their parts of the
-prices are made again.
+Rows that reach one leaf and pass the same conditions are one *cell*. A move changes few cells, and only the prices of
+lines that look at them are made again.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.counting.bit_masks import pack_links, unpack_bits
-from secateur.errors import InputError
-from secateur.tree.shares import compare_reliability, divide_or_nan
+from secateur.counting.bit_masks import pack_links
+from secateur.methods.row_mixture import MixedRows
+from secateur.tree.tree import Tree
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.counting.bit_masks import Masks
-    from secateur.methods.row_mixture import MixedRows
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
-
-__all__ = ["Cells", "JointResult", "delete_jointly", "make_cells"]
-
-# Pairs of a condition and a cell that are looked at, a byte each.
-MOST_PAIRS = 1 << 30
+__all__ = ["Budgeted", "JointDeletion", "JointRows", "Spent", "Written"]
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Rows that no kept condition tells apart, and what they are worth together."""
+class Written(NamedTuple):
+    """A line before the budget is spent."""
 
-    fails: NDArray[np.bool_]  # whether a cell fails each link of ``links``, shape (n_links, n_cells)
-    links: NDArray[np.int32]  # the links of kept conditions, increasing
-    class_ids: NDArray[np.int64]  # what the tree predicts
-    weights: NDArray[np.float64]  # mixed and real units: whole numbers, so sums below 2**53 are exact in any order
-    totals: tuple[int, int]  # units that make a whole
-    class_counts: NDArray[np.float64]  # training rows by their own class, shape (n_cells, n_classes)
-    leaf_counts: NDArray[np.float64]  # training rows of each leaf by their own class, shape (n_leaves, n_classes)
+    section: int  # number of its section
+    links: NDArray[np.int32]  # the edges of its conditions, without those of the heading
+    is_off: NDArray[np.bool_]  # of each leaf, by place: whether the line would be off for its rows
+
+
+class Spent(NamedTuple):
+    """What a move cost: shares of all mixed rows off before and after it, and of training rows that it added."""
+
+    before: float
+    after: float
+    real: float
 
 
 @dataclass(frozen=True)
-class JointResult:
-    """What was deleted and dropped, and what it cost, as shares of all rows; entries and rules are those of the tree.
+class Budgeted:
+    """The lines after a budget was spent."""
 
-    Costs are shares of the mixed rows decided otherwise before and after a move, and the share of training rows that it
-    added. For a kept condition, they are what its deletion would cost in the end; ``is_guarded`` says that it would
-    also cost too much reliability, and ``trial`` what it would be.
+    stays: NDArray[np.bool_]  # of each line
+    deleted: tuple[dict[int, Spent], ...]  # of each line: conditions that went, by place among its links
+    dropped: dict[int, Spent]  # lines that went
+    kept: tuple[dict[int, Spent], ...]  # of each line that stays: what deleting a further condition would cost
+
+
+class JointRows:
+    """Training rows and shuffled copies in the order of their leaves: what they pass, and what they are worth."""
+
+    def __init__(self, tree: Tree, mixture: MixedRows) -> None:
+        paths = mixture.paths
+        self._masks = pack_links(tree, mixture.coded.read(), mixture.coded.features)
+        self.n_rows, self.first, self.last = mixture.n_rows, mixture.first, mixture.last
+        place_of = np.zeros(tree.n_nodes, dtype=np.int64)
+        place_of[paths.leaf_ids] = np.arange(paths.n_rules)
+        self.leaf = place_of[mixture.leaf_ids]
+        classes = np.unique(paths.leaf_class)
+        self.group, self.n_groups = np.searchsorted(classes, paths.leaf_class)[self.leaf], len(classes)
+        self.units = np.stack([mixture.mixed, mixture.real]).astype(np.float64)  # whole numbers: sums are exact
+        self.whole = _add_up(self.group, self.units, self.n_groups)  # units of each class
+        self.totals = mixture.mixed_total, mixture.real_total
+
+    def pass_link(self, link: int, span: slice) -> NDArray[np.bool_]:
+        """Whether some rows satisfy an edge."""
+        first = span.start // 8
+        mask = self._masks[link].view(np.uint8)[first : -(-span.stop // 8)]
+        return np.unpackbits(mask, bitorder="little").view(bool)[span.start - 8 * first :][: span.stop - span.start]
+
+    def find_cells(self, links: NDArray[np.int32], span: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find a row of each cell, and the cell of each row, among rows that follow each other."""
+        _, chosen, kind = np.unique(self.leaf[span], return_index=True, return_inverse=True)
+        first = 0
+        while first < len(links):
+            some = links[first : first + 62 - int(kind.max(initial=0)).bit_length()]  # as many as fit into a number
+            for link in some.tolist():
+                kind = (kind << 1) | self.pass_link(link, span)
+            _, chosen, kind = np.unique(kind, return_index=True, return_inverse=True)
+            first += len(some)
+        return chosen, kind
+
+
+class JointDeletion:
+    """Lines and rows, ready to spend one budget after another, each no smaller than the last.
+
+    ``nodes`` are those of the sections, and ``rest_is_off`` says of each for which leaves "otherwise" is off. Lines
+    come section after section.
     """
-
-    chosen: NDArray[np.int64]  # rules that stay
-    deleted: NDArray[np.bool_]  # by entry: before, and by the budget
-    paid: NDArray[np.bool_]  # by entry: deleted under the budget, in rules that stay
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
-    real: NDArray[np.float64]
-    is_guarded: NDArray[np.bool_]
-    trial: NDArray[np.float64]  # by entry: the rule's reliability without it
-    drop_before: NDArray[np.float64]  # by rule; NaN for rules that stay or are not written
-    drop_after: NDArray[np.float64]
-    drop_real: NDArray[np.float64]
-    rest_counts: NDArray[np.float64]  # training rows that no rule covers, by class
-    disagreement: float  # share of training rows decided otherwise in the end
-    mixed_disagreement: float
-
-
-def make_cells(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], mixture: MixedRows) -> Cells:
-    """Put rows together that no condition tells apart which is kept so far."""
-    links = np.unique(paths.links[~deleted])
-    masks = pack_links(tree, mixture.coded.read(), mixture.coded.features)[links]
-    one_of_both = np.unique(paths.parent[links], return_index=True)[1]  # who fails one link of a split passes the other
-    class_ids = mixture.class_ids
-    chosen, cell = _find_equal(masks[one_of_both], class_ids)
-    n_cells = len(chosen)
-    if int(np.count_nonzero(~deleted)) * n_cells > MOST_PAIRS:
-        raise InputError(
-            f"A budget weighs {int(np.count_nonzero(~deleted)):,} conditions on {n_cells:,} kinds of rows one by one, "
-            "which is too much: leave budget out, prune the tree, or pass a sample of its training rows."
-        )
-    trained = np.flatnonzero(mixture.is_trained)
-    kinds = mixture.kind[trained]
-    labels, label_weights = mixture.label[kinds], mixture.weight[kinds]
-    counts = np.bincount(cell[trained] * tree.n_classes + labels, label_weights, n_cells * tree.n_classes)
-    reached = mixture.leaf_ids[trained]
-    by_node = np.bincount(reached * tree.n_classes + labels, label_weights, tree.n_nodes * tree.n_classes)
-    return Cells(
-        fails=_unpack_some(masks, chosen, mixture.n_rows),
-        links=links,
-        class_ids=class_ids[chosen],
-        weights=np.stack([np.bincount(cell, units, n_cells) for units in (mixture.mixed, mixture.real)]),
-        totals=(mixture.mixed_total, mixture.real_total),
-        class_counts=counts.astype(np.float64).reshape(n_cells, tree.n_classes),
-        leaf_counts=by_node.astype(np.float64).reshape(tree.n_nodes, tree.n_classes)[paths.leaf_ids],
-    )
-
-
-def _unpack_some(masks: Masks, chosen: NDArray[np.int64], n_rows: int) -> NDArray[np.bool_]:
-    """Unpack whether some rows fail each link."""
-    fails = np.empty((len(masks), len(chosen)), dtype=bool)
-    for link, mask in enumerate(masks):
-        fails[link] = ~unpack_bits(mask, n_rows)[chosen]
-    return fails
-
-
-def _find_equal(masks: Masks, class_ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find a row of each kind, and the kind of each row; masks are unpacked one at a time, as there may be many."""
-    kind, first = class_ids, 0
-    chosen = np.zeros(0, dtype=np.int64)
-    while first < len(masks) or not len(chosen):
-        bits = masks[first : first + 62 - int(kind.max(initial=0)).bit_length()]  # as many as fit into a number
-        for bit in bits:
-            kind = (kind << 1) | unpack_bits(bit, len(class_ids))
-        _, chosen, kind = np.unique(kind, return_index=True, return_inverse=True)
-        first += len(bits)
-    return chosen, kind
-
-
-def delete_jointly(
-    paths: Paths,
-    deleted: NDArray[np.bool_],
-    cells: Cells,
-    class_id: int,
-    *,
-    limits: tuple[int, int],
-    tolerance: float,
-) -> JointResult:
-    """Shorten the rules of all classes but one, which is what no rule covers, while the units spent keep to limits."""
-    return _Joint(paths, deleted, cells, class_id, limits, tolerance).run()
-
-
-class _Joint:
-    """The state of a run: rules and their entries are numbered among those of the written classes."""
 
     def __init__(
         self,
-        paths: Paths,
-        deleted: NDArray[np.bool_],
-        cells: Cells,
-        class_id: int,
-        limits: tuple[int, int],
-        tolerance: float,
+        rows: JointRows,
+        nodes: Sequence[int],
+        lines: Sequence[Written],
+        rest_is_off: Sequence[NDArray[np.bool_]],
     ) -> None:
-        self.paths, self.gone, self.cells, self.tolerance = paths, deleted, cells, tolerance
-        self.rules = np.flatnonzero(paths.leaf_class != class_id)
-        self.classes = paths.leaf_class[self.rules]
-        self.entries = np.flatnonzero(~deleted & (paths.leaf_class_of_entry != class_id))
-        self.rule_of = np.searchsorted(self.rules, paths.rule[self.entries])
-        self.offsets = np.searchsorted(self.rule_of, np.arange(len(self.rules) + 1))
-        self.is_default = cells.class_ids == class_id
-        self.is_own = self.classes[:, None] == cells.class_ids
-        self.weights, self.limits = cells.weights, np.array(limits, dtype=np.float64)
-        self.leaf_counts = cells.leaf_counts[self.rules]
-        self.fails = cells.fails[np.searchsorted(cells.links, paths.links[self.entries])]
-        self.kept = np.ones(len(self.entries), dtype=bool)
-        self.stays = np.ones(len(self.rules), dtype=bool)
-        n_rules, n_cells = self.is_own.shape
-        self.covers = np.zeros((n_rules, n_cells), dtype=bool)
-        self.only = np.full((n_rules, n_cells), -1, dtype=np.int32)  # the one kept entry that a cell fails
-        self.price, self.drop = np.zeros((2, len(self.entries))), np.zeros((2, n_rules))
-        self.trial, self.is_free = np.full(len(self.entries), np.nan), np.zeros(len(self.entries), dtype=bool)
-        self.own, self.other = np.zeros((2, n_cells), dtype=np.int64)
-        self.costs = np.full((3, len(self.entries)), np.nan)
-        self.drop_costs = np.full((3, n_rules), np.nan)
+        self._rows = rows
+        lengths = [len(line.links) for line in lines]
+        self._line_of = np.repeat(np.arange(len(lines)), lengths)  # of each condition
+        self._begin = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        self._price = np.zeros((2, rows.n_groups, len(self._line_of)))  # by kind of rows and class
+        self._drop_price = np.zeros((2, rows.n_groups, len(lines)))
+        self._kept, self._stays = np.ones(len(self._line_of), dtype=bool), np.ones(len(lines), dtype=bool)
+        self._sections, self._section_of, self._spent = [], [], np.zeros_like(rows.whole)
+        for number, node in enumerate(nodes):
+            own = [index for index, line in enumerate(lines) if line.section == number]
+            first = own[0] if own else 0
+            span = slice(int(rows.first[node]), int(rows.last[node]))
+            section = _Section(rows, span, [lines[index] for index in own], rest_is_off[number])
+            self._sections.append((first, section))
+            self._section_of += [number] * len(own)
+            self._spent += section.spent
+            for index in own:
+                self._note(index)
+        self._deleted: list[dict[int, Spent]] = [{} for _ in lines]
+        self._dropped: dict[int, Spent] = {}
 
-    def run(self) -> JointResult:
-        for rule in range(len(self.rules)):
-            self._look_at(rule)
-        self.own, self.other = (self.covers & self.is_own).sum(axis=0), (self.covers & ~self.is_own).sum(axis=0)
-        for rule in range(len(self.rules)):
-            self._price(rule)
-        while True:
-            spent = self._spent
-            rest = (self.limits - spent)[:, None]
-            free = np.flatnonzero(self.stays & (self.drop <= 0).all(axis=0))
-            if len(free):
-                self._drop_rule(int(free[np.argmax(self._lengths()[free])]))
-                continue
-            may_go = self.kept & self.stays[self.rule_of] & self.is_free & (self.price <= rest).all(axis=0)
-            may_drop = self.stays & (self.drop <= rest).all(axis=0)
-            price = np.where(may_go, self.price[0], np.inf)
-            drop_price = np.where(may_drop, self.drop[0] / (self._lengths() + 1), np.inf)
-            entry = int(price.argmin()) if len(price) else -1
-            rule = int(drop_price.argmin()) if len(drop_price) else -1
-            least, least_drop = price.min(initial=np.inf), drop_price.min(initial=np.inf)
-            if least == least_drop == np.inf:
-                return self._finish()
-            if least <= least_drop:
-                self._delete(entry)
-            else:
-                self._drop_rule(rule)
+    def copy(self) -> JointDeletion:
+        """Copy what moves change, so that a budget can be spent twice."""
+        rows, lines = self._rows, [section.lines for _, section in self._sections]
+        shared = {id(one): one for one in (rows, *lines, *(section.unchanging for _, section in self._sections))}
+        return deepcopy(self, shared)
 
     @property
-    def _spent(self) -> NDArray[np.float64]:
-        """Weight of the rows decided otherwise, mixed and real."""
-        wrong = (self.other > 0) | ((self.own == 0) & ~self.is_default)
-        spent: NDArray[np.float64] = self.weights @ wrong
-        return spent
+    def off(self) -> float:
+        """The largest share of rows off, of all or of one class, mixed or real."""
+        shares = [spent.sum() / total for spent, total in zip(self._spent, self._rows.totals, strict=True)]
+        some = self._rows.whole > 0
+        return float(max(*shares, np.max(self._spent[some] / self._rows.whole[some], initial=0.0)))
 
-    def _lengths(self) -> NDArray[np.int64]:
-        return np.bincount(self.rule_of[self.kept], minlength=len(self.rules))
+    def spend(self, budget: float) -> Budgeted:
+        """Take moves while the rows off keep to a budget, taken as the decimal number that was written."""
+        share = Fraction(str(budget))
+        limits = np.array([[math.floor(share * int(units)) for units in row] for row in self._rows.whole], np.float64)
+        totals = np.array([math.floor(share * units) for units in self._rows.totals], np.float64)
+        while (move := self._find_cheapest(limits - self._spent, totals - self._spent.sum(axis=1))) is not None:
+            index, entry = move
+            before = self._spent
+            if entry is None:
+                self._spent = before + self._drop_price[:, :, index]
+                self._dropped[index] = self._cost(before, self._spent)
+            else:
+                self._spent = before + self._price[:, :, entry]
+                self._deleted[index][int(entry - self._begin[index])] = self._cost(before, self._spent)
+            self._take(index, entry)
+        kept: list[dict[int, Spent]] = [{} for _ in self._stays]
+        for entry in np.flatnonzero(self._kept & self._stays[self._line_of]).tolist():
+            index = int(self._line_of[entry])
+            cost = self._cost(self._spent, self._spent + self._price[:, :, entry])
+            kept[index][int(entry - self._begin[index])] = cost
+        deleted = tuple(dict(some) for some in self._deleted)
+        return Budgeted(self._stays.copy(), deleted, dict(self._dropped), tuple(kept))
 
-    def _delete(self, entry: int) -> None:
-        rule = int(self.rule_of[entry])
-        before = self._spent
-        self.kept[entry] = False
-        self._change_cover(rule, np.flatnonzero(self.only[rule] == entry), 1)
-        self._look_at(rule)
-        self._price(rule)
-        after = self._spent
-        self.costs[:, entry] = before[0], after[0], after[1] - before[1]
+    def _find_cheapest(self, room: NDArray[np.float64], total: NDArray[np.float64]) -> tuple[int, int | None] | None:
+        """Find the cheapest move that there is room for: a line, and a condition of it or None to drop it."""
+        found = []
+        for price, alive in (self._price, self._kept & self._stays[self._line_of]), (self._drop_price, self._stays):
+            sums = price.sum(axis=1)
+            fits = alive & (price <= room[:, :, None]).all(axis=(0, 1)) & (sums <= total[:, None]).all(axis=0)
+            found.append(np.where(fits, sums[0], np.inf))
+        lengths = np.bincount(self._line_of[self._kept], minlength=len(self._stays))
+        found[1] = found[1] / (lengths + 1)
+        least = [float(prices.min(initial=np.inf)) for prices in found]
+        if min(least) == np.inf:
+            return None
+        if least[0] <= least[1]:
+            entry = int(found[0].argmin())
+            return int(self._line_of[entry]), entry
+        return int(found[1].argmin()), None
 
-    def _drop_rule(self, rule: int) -> None:
-        before = self._spent
-        self.stays[rule] = False
-        self._change_cover(rule, np.flatnonzero(self.covers[rule]), -1)
-        after = self._spent
-        self.drop_costs[:, rule] = before[0], after[0], after[1] - before[1]
+    def _take(self, index: int, entry: int | None) -> None:
+        """Delete a condition, or drop a line."""
+        first, section = self._sections[self._section_of[index]]
+        if entry is None:
+            self._stays[index] = False
+            change = section.drop(index - first)
+        else:
+            self._kept[entry] = False
+            change = section.delete(index - first, int(entry - self._begin[index]))
+            self._note(index)
+        if change is not None:
+            price, drop_price = change
+            begin, end = self._begin[first], self._begin[first + len(section.lines)]
+            self._price[:, :, begin:end] += price
+            self._drop_price[:, :, first : first + len(section.lines)] += drop_price
 
-    def _look_at(self, rule: int) -> None:
-        """Find the rows that a rule covers, those that one condition keeps out, and what each deletion would admit."""
-        own = np.arange(self.offsets[rule], self.offsets[rule + 1])
-        own = own[self.kept[own]]
-        fails = self.fails[own]
-        n_failed = fails.sum(axis=0, dtype=np.int16)
-        self.covers[rule] = n_failed == 0
-        once = np.flatnonzero(n_failed == 1)
-        self.only[rule] = -1
-        if len(own):
-            self.only[rule, once] = own[fails[:, once].argmax(axis=0)]
-        # Training rows by class, of the rule and of what each condition keeps out.
-        place = np.searchsorted(own, self.only[rule, once])
-        counts = self.cells.class_counts
-        admitted = [np.bincount(place, column[once], len(own)) + column[self.covers[rule]].sum() for column in counts.T]
-        widened = np.stack(admitted, axis=1)
-        hits = widened[:, self.classes[rule]]
-        self.trial[own] = divide_or_nan(hits, widened.sum(axis=1))
-        before = np.broadcast_to(self.leaf_counts[rule], widened.shape)
-        is_reliable = compare_reliability(widened, before, self.classes[rule], self.tolerance) >= 0
-        self.is_free[own] = is_reliable & (hits >= widened.max(axis=1))
+    def _note(self, index: int) -> None:
+        """Price the moves of one line anew."""
+        first, section = self._sections[self._section_of[index]]
+        own = slice(self._begin[index], self._begin[index + 1])
+        self._price[:, :, own], self._drop_price[:, :, index] = section.price(index - first)
 
-    def _worth(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
-        """What rows add to the wrong ones when a rule of their own or another class newly covers or no longer does."""
-        own, other, is_default = self.own[rows], self.other[rows], self.is_default[rows]
-        is_claimed = (own > 0) | is_default
-        covered_by_own = -1.0 * ((own == 0) & (other == 0) & ~is_default)
-        covered_by_other = 1.0 * (is_claimed & (other == 0))
-        left_by_own = 1.0 * ((own == 1) & (other == 0) & ~is_default)
-        left_by_other = -1.0 * (is_claimed & (other == 1))
-        return covered_by_own, covered_by_other, left_by_own, left_by_other
+    def _cost(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> Spent:
+        mixed, real = self._rows.totals
+        added = after[1].sum() - before[1].sum()
+        return Spent(float(before[0].sum() / mixed), float(after[0].sum() / mixed), float(added / real))
 
-    def _price(self, rule: int) -> None:
-        """Price the moves of one rule anew."""
-        span = slice(self.offsets[rule], self.offsets[rule + 1])
-        rows = np.flatnonzero(self.covers[rule] | (self.only[rule] >= 0))
-        by_own, by_other, left_by_own, left_by_other = self._worth(rows)
-        is_own, only, covers = self.is_own[rule, rows], self.only[rule, rows], self.covers[rule, rows]
-        gain = np.where(is_own, by_own, by_other)[~covers]
-        loss = np.where(is_own, left_by_own, left_by_other)[covers]
-        place, size = only[~covers] - span.start, span.stop - span.start
-        for kind, weight in enumerate(self.weights[:, rows]):
-            self.price[kind, span] = np.bincount(place, gain * weight[~covers], size)
-            self.drop[kind, rule] = loss @ weight[covers]
 
-    def _change_cover(self, rule: int, rows: NDArray[np.int64], change: int) -> None:
-        """Let a rule newly cover rows, or no longer do, and mend the prices of the others' moves."""
-        before = self._worth(rows)
-        is_own = self.is_own[rule, rows]
-        self.own[rows[is_own]] += change
-        self.other[rows[~is_own]] += change
-        by_own, by_other, left_by_own, left_by_other = (
-            now - then for now, then in zip(self._worth(rows), before, strict=True)
+class _Section:
+    """The cells of a section, and for each of its lines which of them it covers, or one condition keeps out."""
+
+    def __init__(self, rows: JointRows, span: slice, lines: Sequence[Written], rest_is_off: NDArray[np.bool_]) -> None:
+        links = np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *(line.links for line in lines)]))
+        chosen, cell = rows.find_cells(links, span)
+        n_cells = len(chosen)
+        self.unchanging = self._fails = np.zeros((len(links), n_cells), dtype=bool)
+        for place, link in enumerate(links.tolist()):
+            self._fails[place] = ~rows.pass_link(link, span)[chosen]
+        self.lines = [np.searchsorted(links, line.links) for line in lines]  # the conditions of each, kept or not
+        self._kept = [np.ones(len(line), dtype=bool) for line in self.lines]
+        self._begin = np.concatenate([[0], np.cumsum([len(line) for line in self.lines], dtype=np.int64)])
+        self._units = _add_up(cell, rows.units[:, span], n_cells)
+        leaf, self._group, self._n_groups = rows.leaf[span][chosen], rows.group[span][chosen], rows.n_groups
+        self._rest_is_off = rest_is_off[leaf]
+        shape = len(lines), n_cells
+        self._is_off = np.stack([np.zeros(n_cells, dtype=bool), *(line.is_off[leaf] for line in lines)])[1:]
+        self._covers = np.zeros(shape, dtype=bool)
+        self._near = np.full(shape, -1, dtype=np.int32)  # the one condition that keeps a cell out, of the section's
+        for line in range(len(lines)):
+            self._look_at(line)
+        self._n_covering = self._covers.sum(axis=0)
+        self._n_off = (self._covers & self._is_off).sum(axis=0)
+
+    @property
+    def spent(self) -> NDArray[np.float64]:
+        """Units that are off, by kind of rows and class."""
+        off = (self._n_off > 0) | ((self._n_covering == 0) & self._rest_is_off)
+        return self._sum(np.arange(len(off)), 1.0 * off)
+
+    def price(self, line: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Price the moves of a line: units off then, less units off now."""
+        begin, n_entries = int(self._begin[line]), len(self.lines[line])
+        near = np.flatnonzero(self._near[line] >= 0)
+        by_off, by_other, _, _ = self._worth(near)
+        place = self._group[near] * n_entries + self._near[line, near] - begin
+        change = np.where(self._is_off[line, near], by_off, by_other)
+        prices = _add_up(place, self._units[:, near] * change, self._n_groups * n_entries)
+        covered = np.flatnonzero(self._covers[line])
+        _, _, off_left, other_left = self._worth(covered)
+        drop_price = self._sum(covered, np.where(self._is_off[line, covered], off_left, other_left))
+        return prices.reshape(2, self._n_groups, n_entries), drop_price
+
+    def delete(self, line: int, entry: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Delete a condition of a line; tell how the prices of the other lines change."""
+        cells = np.flatnonzero(self._near[line] == self._begin[line] + entry)
+        self._kept[line][entry] = False
+        change = self._change_cover(line, cells, 1)
+        self._look_at(line)
+        return change
+
+    def drop(self, line: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Drop a line; tell how the prices of the other lines change."""
+        cells = np.flatnonzero(self._covers[line])
+        self._covers[line], self._near[line] = False, -1
+        return self._change_cover(line, cells, -1)
+
+    def _look_at(self, line: int) -> None:
+        """Find the cells that a line covers, and those that one of its conditions keeps out alone."""
+        own = np.flatnonzero(self._kept[line])
+        failed = self._fails[self.lines[line][own]]
+        n_failed = failed.sum(axis=0, dtype=np.int16)
+        self._covers[line] = n_failed == 0
+        self._near[line] = -1
+        near = np.flatnonzero(n_failed == 1)
+        if len(near):
+            self._near[line, near] = self._begin[line] + own[failed[:, near].argmax(axis=0)]
+
+    def _worth(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
+        """What cells add to those off when a line that is off there, or another, comes to cover them or leaves them."""
+        covering, off, rest_is_off = self._n_covering[cells], self._n_off[cells], self._rest_is_off[cells]
+        is_left = (covering == 0) & rest_is_off
+        will_be_left = (covering == 1) & rest_is_off
+        return (
+            1.0 * ((off == 0) & ~is_left),
+            -1.0 * is_left,
+            -1.0 * ((off == 1) & ~will_be_left),
+            1.0 * (will_be_left & (off == 0)),
         )
-        changed = np.flatnonzero((by_own != 0) | (by_other != 0) | (left_by_own != 0) | (left_by_other != 0))
+
+    def _change_cover(
+        self, line: int, cells: NDArray[np.int64], change: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Let a line newly cover cells, or no longer; tell how the prices of all lines change, but its own."""
+        before = self._worth(cells)
+        self._n_covering[cells] += change
+        self._n_off[cells] += change * self._is_off[line, cells]
+        moved = [now - then for now, then in zip(self._worth(cells), before, strict=True)]
+        changed = np.flatnonzero(np.any(moved, axis=0))
         if not len(changed):
-            return
-        rows, others = rows[changed], np.flatnonzero(self.stays)
-        place = np.ix_(others, rows)
-        is_own, only, covers = self.is_own[place], self.only[place], self.covers[place]
-        gain = np.where(is_own, by_own[changed], by_other[changed])
-        loss = np.where(is_own, left_by_own[changed], left_by_other[changed])
-        kept_out = only >= 0
-        for kind, weight in enumerate(self.weights[:, rows]):
-            self.price[kind] += np.bincount(
-                only[kept_out], weights=(gain * weight)[kept_out], minlength=len(self.entries)
-            )
-            self.drop[kind, others] += (loss * weight * covers).sum(axis=1)
+            return None
+        cells, moved = cells[changed], [one[changed] for one in moved]
+        by_off, by_other, off_left, other_left = moved
+        n_lines, n_entries = len(self.lines), int(self._begin[-1])
+        is_off, near = self._is_off[:, cells], self._near[:, cells]
+        lines, places = np.nonzero(near >= 0)
+        entries = near[lines, places]
+        gain = np.where(is_off[lines, places], by_off[places], by_other[places])
+        at = self._group[cells[places]] * n_entries + entries
+        price = _add_up(at, self._units[:, cells[places]] * gain, self._n_groups * n_entries)
+        lines, places = np.nonzero(self._covers[:, cells])
+        loss = np.where(is_off[lines, places], off_left[places], other_left[places])
+        at = self._group[cells[places]] * n_lines + lines
+        drop = _add_up(at, self._units[:, cells[places]] * loss, self._n_groups * n_lines)
+        return price.reshape(2, self._n_groups, n_entries), drop.reshape(2, self._n_groups, n_lines)
 
-    def _finish(self) -> JointResult:
-        """Tell the result in the terms of the tree."""
-        n_entries, n_rules = len(self.gone), self.paths.n_rules
-        spent, totals = self._spent, np.array(self.cells.totals, dtype=np.float64)
-        in_chosen = self.stays[self.rule_of]
-        costs = self.costs
-        judged = self.kept & in_chosen
-        costs[0, judged], costs[1, judged] = spent[0], (spent[0] + self.price[0])[judged]
-        costs[2, judged] = (spent[1] + self.price[1])[judged]
-        costs[:, ~in_chosen] = np.nan
-        deleted = self.gone.copy()
-        paid = np.zeros(n_entries, dtype=bool)
-        paid[self.entries[~self.kept & in_chosen]] = True
-        is_guarded = np.zeros(n_entries, dtype=bool)
-        is_guarded[self.entries[judged & ~self.is_free]] = True
-        units = totals[[0, 0, 1]][:, None]
-        by_entry, by_rule = np.full((4, n_entries), np.nan), np.full((3, n_rules), np.nan)
-        by_entry[:3, self.entries] = costs / units
-        by_entry[3, self.entries[judged]] = self.trial[judged]
-        by_rule[:, self.rules] = self.drop_costs / units
-        before, after, real, trial = by_entry
-        drop_before, drop_after, drop_real = by_rule
-        return JointResult(
-            chosen=self.rules[self.stays],
-            deleted=deleted | paid,
-            paid=paid,
-            before=before,
-            after=after,
-            real=real,
-            is_guarded=is_guarded,
-            trial=trial,
-            drop_before=drop_before,
-            drop_after=drop_after,
-            drop_real=drop_real,
-            rest_counts=self.cells.class_counts[(self.own == 0) & (self.other == 0)].sum(axis=0),
-            disagreement=float(spent[1] / totals[1]),
-            mixed_disagreement=float(spent[0] / totals[0]),
-        )
+    def _sum(self, cells: NDArray[np.int64], factor: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _add_up(self._group[cells], self._units[:, cells] * factor, self._n_groups)
+
+
+def _add_up(place: NDArray[np.int64], units: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Add up units of both kinds by place."""
+    return np.stack([np.bincount(place, row, size) for row in units]).astype(np.float64)

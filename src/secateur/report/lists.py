@@ -1,7 +1,6 @@
 """The lists of rules that the page's slider moves through, from the shortest to the most faithful.
 
-There is one for each budget: 0 for rules that change no answer, then the budgets that people ask for. All leave the
-same class to "otherwise", so that moving the slider adds and drops rules but does not turn the list round.
+There is one for each budget: 0 for rules that change no answer, then the budgets that people ask for.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.choosing import choose_lines, choose_lines_by_budget
+from secateur.choosing import ListForm, choose_lines, choose_lines_by_budget
 from secateur.errors import InputError, ParameterError
 from secateur.methods.settings import check_share
 from secateur.report.plain_values import find_limits, known_numbers
@@ -53,9 +52,10 @@ def make_lists(given: Rules, at_hand: RowsAtHand, budgets: Sequence[float]) -> t
     if at_hand.training is None:
         return [given], 0, "The rows that the rules were made from are not at hand, so there is no shorter list."
     wanted = sorted({budget for budget in budgets if budget > 0} - {given.budget})
-    source = given.before_choice.change(training=at_hand.training)
-    alike: dict[str, Any] = {"tolerance": given.tolerance, "otherwise": given.lines[-1].prediction}
-    others = [choose_lines(source, **alike)] if given.budget else []
+    source = given.each_leaf.change(training=at_hand.training)
+    of = None if given.making.of is None else given.tree.classes[given.making.of]
+    alike = ListForm(given.tolerance, max(len(given.sections), 1), of=of)
+    others = [choose_lines(source, alike)] if given.budget else []
     note = ""
     if source.n_conditions > MOST_CONDITIONS:
         note = (
@@ -64,7 +64,7 @@ def make_lists(given: Rules, at_hand: RowsAtHand, budgets: Sequence[float]) -> t
         )
     elif wanted:
         try:
-            others += choose_lines_by_budget(source, wanted, **alike)
+            others += choose_lines_by_budget(source, wanted, alike)
         except InputError as error:
             note = str(error)
     made = sorted([given, *others], key=lambda rules: -rules.budget)
@@ -77,47 +77,50 @@ def make_lists(given: Rules, at_hand: RowsAtHand, budgets: Sequence[float]) -> t
 
 
 def _says_the_same(one: Rules, other: Rules) -> bool:
-    """Tell whether two lists of one tree have the same rules, whatever they were allowed."""
-    if sorted(one.leaves.tolist()) != sorted(other.leaves.tolist()):
+    """Tell whether two lists of one tree have the same lines, whatever they were allowed."""
+    if one.layout is None or other.layout is None or not np.array_equal(one.leaves, other.leaves):
         return False
     written = np.isin(one.paths.rule, one.leaves)
-    return bool(np.array_equal(one.deleted[written], other.deleted[written]))
+    pairs = (one.layout.nodes, other.layout.nodes), (one.class_ids, other.class_ids)
+    return all(np.array_equal(*pair) for pair in (*pairs, (one.deleted[written], other.deleted[written])))
 
 
 def describe_list(rules: Rules, at_hand: RowsAtHand, audit: Audit | None, texts: Texts | None) -> dict[str, Any]:
     """Describe one list, audited on the rows if there are some, as plain values; without texts, without the reasons."""
-    partly = _find_deciding_leaves(rules, at_hand)
+    layout, partly = rules.layout, _find_deciding_leaves(rules, at_hand)
+    assert layout is not None
     lines: list[dict[str, Any]] = [
         {
-            "rule": rule.place,
-            "class": rule.class_id,
-            "kept": list(rule.kept_ids),
-            "leaves": list(rule.leaf_ids),
-            "partly": sorted(partly[rule.index] - set(rule.leaf_ids)),
-            "reasons": None if texts is None else texts.place_reasons(rule),
+            "rule": None if line.is_otherwise else line.place,
+            "class": line.class_id,
+            "section": int(layout.section_of_line[line.index]),
+            "share": line.share,
+            "kept": list(line.kept_ids),
+            "leaves": list(line.leaf_ids),
+            "partly": sorted(partly[line.index] - set(line.leaf_ids)),
+            "reasons": None if texts is None or line.is_otherwise else texts.place_reasons(line),
         }
-        for rule in rules
+        for line in rules.lines
     ]
-    lines.append({"class": rules.default})
     # Training rows would show what a surrogate was fitted to.
     numbers = _count_rows(rules) if rules.fidelity is None else _count_agreement(rules.fidelity)
     for record, line, (n_rows, n_hits, limits) in zip(lines, rules.lines, numbers, strict=True):
         record |= {"rows": n_rows, "hits": n_hits, "limits": limits, "aside": describe_rarer_line(line)}
     faithful, right = _describe_trust(rules, at_hand, audit)
-    dropped = [] if texts is None else [(one, texts.place(one.reason)) for one in rules.unwritten]
     return {
         "budget": rules.budget,
         "is_exact": rules.is_exact,
         "guarantee": rules.guarantee,
         "facts": [one for one in list_facts(rules.tree) if rules.assumes([one])],
+        "tolerance": rules.tolerance if rules.keeps_shares else None,
+        "n_rules": len(rules),
         "n_conditions": rules.n_conditions,
-        "rules": lines[:-1],
-        "otherwise": lines[-1],
+        "sections": [rules.paths.list_path(node) for node in layout.nodes.tolist()],
+        "lines": lines,
         "measured": None if audit is None else _measure(audit),
         "faithful": faithful,
         "right": right,
         "cautions": _find_cautions(rules, audit),
-        "dropped": [{"leaf": one.rule.leaf_id, "by": one.covered_by, "why": why} for one, why in dropped],
     }
 
 
@@ -175,8 +178,8 @@ def _find_cautions(rules: Rules, audit: Audit | None) -> list[str]:
     if rules.fidelity is None:
         measured = () if audit is None else (audit.accuracy / 100, (audit.baseline_class, audit.baseline / 100))
         return [*warn_of_weights(rules), *map(str, find_cautions(rules, *measured))]
-    few = [str(place) for place, one in enumerate(rules.fidelity.by_rule[:-1], start=1) if one.n_rows < FEW_ROWS]
+    few = [str(place) for place, one in enumerate(rules.fidelity.by_rule, start=1) if one.n_rows < FEW_ROWS]
     if not few:
         return []
-    which = f"Rule {few[0]} decides" if len(few) == 1 else f"Rules {', '.join(few)} decide"
+    which = f"Line {few[0]} decides" if len(few) == 1 else f"Lines {', '.join(few)} decide"
     return [f"{which} fewer than {FEW_ROWS} held-out rows: too few to tell how often the model says the same."]

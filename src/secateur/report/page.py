@@ -30,7 +30,7 @@ SCRIPTS = (
     *("picture.js", "changes.js", "row.js", "leaves.js", "start.js"),
 )
 
-# The page's own tables have so many rules each; a script draws the rest on demand.
+# The page's own tables have so many lines each; a script draws the rest on demand.
 STATIC_RULES = 60
 LONG = 160  # a longer condition is shown without its middle, and whole with its reason; the scripts use it too
 N_COLOURS = 8  # classes beyond begin again
@@ -44,14 +44,16 @@ def render_page(summary: Mapping[str, Any]) -> str:
 
     style, script = _read_sources()
     shown = summary["lists"][summary["list"]]
-    lines = [_read_line(summary, shown, place) for place in range(min(STATIC_RULES, len(shown["rules"])))]
+    lines = [_read_line(summary, shown, place) for place in range(min(STATIC_RULES, len(shown["lines"])))]
     return str(
         _template().render(
             s=summary,
             shown=shown,
-            lines=lines,
-            # In the order in which they decide: a class may come twice.
-            groups=[list(some) for _, some in groupby(lines, itemgetter("class"))],
+            n_left_out=len(shown["lines"]) - len(lines),
+            sections=[
+                {"heading": _join_links(summary, shown["sections"][section], {}), "lines": list(some)}
+                for section, some in groupby(lines, itemgetter("section"))
+            ],
             rules=[_read_rule(summary, place) for place in range(min(STATIC_RULES, len(summary["rules"])))],
             policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
             "form-action 'none'",
@@ -126,8 +128,9 @@ def _read_reasons(summary: Mapping[str, Any], links: Sequence[int], reasons: Seq
 
 def _read_line(summary: Mapping[str, Any], shown: Mapping[str, Any], place: int) -> dict[str, Any]:
     """Describe one line of the list as the page shows it before a script runs."""
-    line = shown["rules"][place]
-    return {**line, "number": place + 1, "kept": _join_links(summary, line["kept"], {})}
+    line = shown["lines"][place]
+    own = line["kept"][len(shown["sections"][line["section"]]) :]
+    return {**line, "number": place + 1, "asked": _join_links(summary, own, {})}
 
 
 def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Report:
     >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     >>> report = make_report(secateur.simplify(model, X, y), title="Iris")
     >>> report
-    <Report: 'Iris', 2 rules and otherwise, of 5 leaves>
+    <Report: 'Iris', 3 rules and otherwise, of 5 leaves>
     >>> report.to_html().startswith("<!doctype html>")
     True
     """
@@ -94,8 +94,12 @@ class Report:
 
     def __repr__(self) -> str:
         summary = self.summary
-        listed = count_of(len(summary["lists"][summary["list"]]["rules"]), "rule")
-        return f"<Report: {summary['title']!r}, {listed} and otherwise, of {summary['size']['n_rules']} leaves>"
+        shown = summary["lists"][summary["list"]]
+        n_sections = len(shown["sections"])
+        listed = count_of(shown["n_rules"], "rule") + (
+            f" in {n_sections} sections" if n_sections > 1 else " and otherwise"
+        )
+        return f"<Report: {summary['title']!r}, {listed}, of {summary['size']['n_rules']} leaves>"
 
 
 def make_report(rules: Rules, X: Any = None, y: Any = None, **options: Any) -> Report:

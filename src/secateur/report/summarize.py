@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["summarize"]
 
-FORMAT = 2
+FORMAT = 3
 
 # Up to FULLY_TOLD conditions every list and every leaf carries its reasons, and methods are compared; up to MOST_TOLD
 # the list that is shown first carries its reasons.
@@ -85,9 +85,9 @@ def summarize(
     >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     >>> summary = summarize(secateur.simplify(model, X, y), target="species")
     >>> summary["title"], summary["lists"][summary["list"]]["n_conditions"]
-    ('What decides species', 3)
+    ('What decides species', 5)
     """
-    if not hasattr(rules, "before_choice"):  # the rules of a forest, or no rules at all
+    if not hasattr(rules, "each_leaf"):  # the rules of a forest, or no rules at all
         raise InputError(
             f"Expected the rules of one tree, found {type(rules).__name__}. Of a forest, pass the rules of one of its "
             "trees, such as rules[0]."
@@ -100,7 +100,7 @@ def summarize(
     budgets = check_budgets(budgets)
     if rules.fidelity is not None:
         budgets = ()  # the fidelity is that of the given list alone
-    whole = rules.before_choice
+    whole = rules.each_leaf
     target = name_target(y) or find_target(whole) if target is None else target
     at_hand = find_rows(whole, X, y, sample_weight)
     whole = whole if at_hand.training is None else whole.change(training=at_hand.training)
@@ -165,7 +165,10 @@ def _make_title(target: str | None, rules: Rules) -> str:
 
 def _merge_conditions(whole: Rules, lists: Iterable[Rules]) -> dict[str, str]:
     """Word the kept links on one column together, by their ids; a single link reads as itself."""
-    seen = dict.fromkeys(rule.kept_ids for rules in (*lists, whole) for rule in rules)
+    seen = dict.fromkeys(rule.kept_ids for rule in whole)
+    for section in (one for rules in lists for one in rules.sections):
+        heading = () if section.otherwise is None else section.otherwise.kept_ids
+        seen |= dict.fromkeys([heading, *(rule.kept_ids[len(heading) :] for rule in section.rules)])
     conditions = (one for kept in seen for one in read_conditions(whole.tree, whole.paths, kept, whole.voice))
     return {",".join(map(str, one.link_ids)): one.text for one in conditions if len(one.link_ids) > 1}
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from secateur.rules.forest import ForestAudit, ForestRules
     from secateur.rules.making import Choice, Making
     from secateur.rules.merged import MergedRule, MergedRules
-    from secateur.rules.rule import Section, UnwrittenRule
+    from secateur.rules.rule import Section
     from secateur.selection import Selection, SelectionPoint
     from secateur.verify import Verification
     from secateur.words.conditions import Condition
@@ -60,7 +60,6 @@ __all__ = [
     "Selection",
     "SelectionPoint",
     "SetEffect",
-    "UnwrittenRule",
     "Verification",
     "WeakestRegion",
 ]
@@ -76,7 +75,6 @@ _HOME = {
     **dict.fromkeys(("Overlap", "Overlaps"), "results.overlaps"),
     **dict.fromkeys(("PairEffect", "PairEffects", "SetEffect"), "results.deletion_effects"),
     **dict.fromkeys(("RuleChange", "RulesDifference"), "results.difference"),
-    **dict.fromkeys(("Section", "UnwrittenRule"), "rules.rule"),
     **dict.fromkeys(("Selection", "SelectionPoint"), "selection"),
     "Audit": "results.audit",
     "Condition": "words.conditions",
@@ -85,6 +83,7 @@ _HOME = {
     "Picture": "export.picture",
     "Reason": "words.reasons",
     "Report": "report",
+    "Section": "rules.rule",
     "Verification": "verify",
 }
 

@@ -92,14 +92,18 @@ def describe_measured(audit: Audit, rows: str) -> str:
 
 def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit | None = None) -> str:
     """Say how far rules agree with the tree, by an audit on other rows or on the training rows if any."""
+    points = f"{100 * rules.tolerance:.6g} points"
     if rules.is_exact:
         facts = find_limiting_facts(rules)
-        if facts:
-            return f"No answer changes: every row that satisfies {'; '.join(facts)} gets the tree's answer."
-        return "No answer changes: every possible row gets the tree's answer."
+        whom = f"any row that satisfies {'; '.join(facts)}" if facts else "any possible row"
+        if rules.keeps_shares:
+            what = "share of the rows as passed" if warn_of_weights(rules) else "probability"
+            return f"No answer changes, and no {what} moves by more than {points}, for {whom}."
+        return f"No answer changes for {whom}."
+    moved = f", or a share more than {points} away" if rules.keeps_shares else ""
     allowed = (
-        f"At most {100 * rules.budget:.6g} % of the training rows{_by_weight(rules)} are answered differently from the "
-        "tree"
+        f"At most {100 * rules.budget:.6g} % of the training rows{_by_weight(rules)}, of all and of each class, get "
+        f"another class than from the tree{moved}"
     )
     if audit is not None:
         measured = describe_difference(100.0 - audit.agreement, "these rows", audit.difference_interval)

@@ -36,6 +36,7 @@ __all__ = ["Audit", "AuditCounter", "AuditCounts", "audit_rows", "cross", "find_
 
 # Sums of weights: of all rows, of those that rules of different classes cover, of those that some rule covers; of the
 # squared weights of all rows; and the number of rows whose weight is not 0.
+TINY = 1e-9
 SUMS = ("total", "in_conflict", "covered", "squares", "n_counted")
 
 
@@ -70,6 +71,11 @@ class Audit:
         The accuracy of always guessing the commonest class of the training rows; of these rows, if those are not known.
     baseline_class : str
         The name of that class.
+    off : float
+        Percentage of rows that are off: rules and tree predict different classes, or the share that a line states lies
+        further from that of the row's leaf than the tolerance of the list.
+    off_by_class : tuple of float
+        The same of the rows for which the tree predicts each class; NaN for a class that it predicts for none.
     conflict : float
         Percentage of rows covered by rules of different classes.
     conflict_interval : tuple of float
@@ -136,6 +142,8 @@ class Audit:
     delta_accuracy: float
     baseline: float
     baseline_class: str
+    off: float
+    off_by_class: tuple[float, ...]
     conflict: float
     conflict_interval: tuple[float, float]
     coverage: float
@@ -224,8 +232,13 @@ class Audit:
         # What is proved needs no interval, which would cast doubt on it.
         is_proved = self.per_line.rules.is_exact and self.conflict == 0
         limits = "" if is_proved else f" (95 % interval {low:.2f} to {high:.2f})"
+        off = []
+        if self.per_line.rules.keeps_shares:
+            points = f"{100 * self.per_line.rules.tolerance:g} points"
+            off = [f"off (another class, or a share more than {points} from its leaf's): {self.off:.2f} %"]
         return [
             self.describe_difference(),
+            *off,
             f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
             f"{self.delta_accuracy:+.2f} points; always {self.baseline_class} {self.baseline:.2f} %)",
             f"{covered}; by rules that disagree (conflict): {self.conflict:.2f} %{limits}",
@@ -356,14 +369,16 @@ class AuditCounter:
         """Find the line of each row, the rows in conflict and those that a rule covers; maybe the rows of each rule."""
         rules = self.rules
         if rules.is_list and rules.is_exact and not rules.tree.facts:  # then no two rules of different classes meet
-            line = rules.find_lines(rows)
-            return line, np.zeros(rows.n_rows, dtype=bool), line < len(rules), None
+            line, layout = rules.find_lines(rows), rules.layout
+            assert layout is not None
+            return line, np.zeros(rows.n_rows, dtype=bool), ~np.isin(line, layout.rest_lines), None
         widened = rules.tree, rules.paths, rules.deleted
         if not rules.is_ordered:
             return rules.find_lines(rows), *find_overlap(*widened, rows, rules.leaves), None
-        order = rules.leaves[rules.order]
-        winners, conflict, covered, by_rule = find_winners_and_overlap(*widened, order, rows, truth)
-        return rules.line_of_place[winners], conflict, covered, by_rule
+        if rules.is_list:
+            return rules.find_lines(rows), *find_overlap(*widened, rows, rules.leaves), None
+        winners, conflict, covered, by_rule = find_winners_and_overlap(*widened, rules.ranking, rows, truth)
+        return winners, conflict, covered, by_rule
 
     def _count_covered(self, listed: LabelledRows) -> NDArray[np.float64]:
         """Count the rows of each class that satisfy each leaf's rule."""
@@ -400,6 +415,12 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
     d_precision, d_recall = np.abs(precision - tree_precision), np.abs(recall - tree_recall)
     marks = by_rules == truth, by_tree == truth, by_rules == by_tree
     accuracy, tree_accuracy, agreement = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
+    off = 1.0 * ~marks[2]
+    if rules.keeps_shares and rules.layout is not None:
+        values = divide_or_nan(*_take_own(rules.value_counts, rules.paths.leaf_class))
+        # Shares are rounded; the checker decides ties on fractions.
+        off = 1.0 * ((off > 0) | (np.abs(rules.layout.shares[line] - values[leaf]) > rules.tolerance + TINY))
+    by_class = [np.bincount(by_tree, weights * part, minlength=n_classes) for part in (off, 1.0)]
     sizes = np.bincount(truth, weights, minlength=n_classes)
     guess = find_guess(rules, sizes)
     tree_shares = rules.leaf_shares
@@ -438,6 +459,8 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
         delta_accuracy=accuracy - tree_accuracy,
         baseline=100.0 * (float(sizes[guess]) / total),
         baseline_class=rules.tree.class_names[guess],
+        off=100.0 * (float((weights * off).sum()) / total),
+        off_by_class=tuple((100.0 * divide_or_nan(*by_class)).tolist()),
         conflict=100.0 * conflict,
         conflict_interval=_find_limits(conflict, n_effective),
         coverage=100.0 * (counts.total("covered") / counts.total("total")),
@@ -462,6 +485,12 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
         max_abs_delta_p=float(apart[weights > 0].max()),
         per_line=LineAudits(rules, counts.by_line, counts.squares, check_since(rules, since)),
     )
+
+
+def _take_own(
+    counts: NDArray[np.float64], class_ids: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return counts[np.arange(len(counts)), class_ids], counts.sum(axis=1)
 
 
 def _find_assimilated(rules: Rules) -> float | None:

@@ -92,9 +92,10 @@ def _compare_with_guess(accuracy: float | None, guess: tuple[str, float] | None)
 def _find_small(rules: Rules) -> Iterator[Caution]:
     if not rules.is_ranked or rules.is_weighted:
         return
-    sizes = rules.support[: len(rules)]
-    small = [str(place + 1) for place in np.flatnonzero(sizes < FEW_ROWS).tolist()]
+    small = [str(place + 1) for place in np.flatnonzero(rules.support < FEW_ROWS).tolist()]
     if small:
         listed = ", ".join(small[:SHOWN_RULES]) + (f" and {len(small) - SHOWN_RULES} more" * (len(small) > SHOWN_RULES))
-        verb = ("Rule", "has", "its percentage says") if len(small) == 1 else ("Rules", "have", "their percentages say")
-        yield Caution("few-rows", f"{verb[0]} {listed} {verb[1]} fewer than {FEW_ROWS} rows: {verb[2]} little.")
+        noun = "Line" if rules.is_list else "Rule"
+        has, says = ("has", "its percentage says") if len(small) == 1 else ("have", "their percentages say")
+        noun += "s" * (len(small) > 1)
+        yield Caution("few-rows", f"{noun} {listed} {has} fewer than {FEW_ROWS} rows: {says} little.")

@@ -33,7 +33,7 @@ from secateur.results.line_words import describe_rows
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.pipeline_columns import find_cuts, join_cells
 from secateur.words.conditions import count_of
-from secateur.words.plain_words import ROUNDED, rounds_a_number
+from secateur.words.plain_words import ROUNDED, join_asked, rounds_a_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -170,9 +170,9 @@ def compare_rules(old: Rules, new: Rules) -> RulesDifference:
     if old.is_list != new.is_list:
         raise InputError(
             "A list leaves a class to “otherwise”, so it is compared with a list only: pass two of them, or two with "
-            "one rule for each leaf (rules.before_choice)."
+            "one rule for each leaf (rules.each_leaf)."
         )
-    otherwise = (old.lines[-1].class_name, new.lines[-1].class_name) if old.is_list else None
+    otherwise = (_word_otherwise(old), _word_otherwise(new)) if old.is_list else None
     sides = _Side(old), _Side(new)
     relation = _Relation(*sides)
     alike = sides[0].classes[:, None] == sides[1].classes[None, :]
@@ -201,6 +201,14 @@ def compare_rules(old: Rules, new: Rules) -> RulesDifference:
     return RulesDifference(
         tuple(changes), tuple(_describe_strangers(old.tree, new.tree, *sides)), otherwise, is_rounded
     )
+
+
+def _word_otherwise(rules: Rules) -> str:
+    """Word what each section leaves to "otherwise"; of one section, its class."""
+    lines = [section.otherwise for section in rules.sections if section.otherwise is not None]
+    if len(lines) == 1:
+        return lines[0].class_name
+    return "; ".join(f"{line.class_name} among {join_asked(line.heading)}" for line in lines)
 
 
 def _describe_strangers(old: Tree, new: Tree, old_side: _Side, new_side: _Side) -> Iterator[str]:
@@ -246,9 +254,9 @@ class _Side:
         self.levels = _list_columns(tree)
         self.takes_missing = {tree.feature_name(f): bool(tree.accepts_missing[f]) for f in range(tree.n_features)}
         self.asked: dict[str, dict[int, _Region]] = {}
-        for rule in rules:
-            for condition in rule.conditions:
-                self.asked.setdefault(condition.name, {})[rule.index] = _read_region(tree, condition)
+        for place, rule in enumerate(rules):
+            for condition in rule.whole_conditions:
+                self.asked.setdefault(condition.name, {})[place] = _read_region(tree, condition)
 
     def collect(self, column: str, anything: Any, read: Callable[[_Region], Any]) -> NDArray[Any]:
         """Read each rule's region of a column into an array; rules that do not ask for it allow anything."""

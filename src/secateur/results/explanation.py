@@ -13,7 +13,7 @@ from secateur.errors import did_you_mean, shorten
 from secateur.facts.checking import find_broken_facts
 from secateur.results.fidelity import read_agreement
 from secateur.results.intervals import find_interval
-from secateur.results.line_words import describe_rarer
+from secateur.results.line_words import describe_rarer, describe_stated
 from secateur.results.row_reading import (
     as_value,
     find_absent,
@@ -97,7 +97,9 @@ class Explanation:
             "tree_prediction": self.tree_prediction,
             "line": rule.index + 1,
             "text": rule.text,
+            "section": [condition.text for condition in rule.section.heading],
             "conditions": [condition.text for condition in rule.conditions],
+            "share": rule.share,
             "support": rule.support,
             "reliability": rule.reliability,
             "interval": None if self.interval is None else list(self.interval),
@@ -149,12 +151,13 @@ def explain_row(rules: Rules, row: Any) -> Explanation:
     cells, unseen = rows.matrix[0], find_unseen(tree, rows.matrix[0], row)
     # The same as `rules.apply`, which is made for many rows.
     line, own = int(rules.find_lines(rows)[0]), int(rules.find_leaves(rows)[0])
-    covering = [Rule(rules, place) for place in find_covering(rules, cells) if place != line]
+    covering = [Rule(rules, index) for index in find_covering(rules, cells) if index != line]
     winner = Rule(rules, line)
     lacking: dict[int, tuple[int, ...]] = {}
     if rules.is_list:
         held = find_held(rules, cells)
-        missed = ((rule.index, tuple(link for link in rule.kept_ids if not held[link])) for rule in rules)
+        own_section = rules.sections[int(rules.section_of_leaf[own])]
+        missed = ((rule.index, tuple(link for link in rule.kept_ids if not held[link])) for rule in own_section.rules)
         lacking = {index: links for index, links in missed if links}
     broken = find_broken_facts(tree, rows)
     seen = _Seen(rules, cells, unseen, winner, covering, lacking, own, find_absent(rules, own, row), broken)
@@ -175,7 +178,7 @@ def explain_row(rules: Rules, row: Any) -> Explanation:
             index: tuple(condition.text for condition in read_conditions(tree, paths, links))
             for index, links in lacking.items()
         },
-        own_rule=rules.before_choice[own],
+        own_rule=rules.each_leaf[own],
         interval=_find_share_interval(rules, rules.counts[line], winner.class_id),
         values=leave_out_absent(values, row),
         asked=_pair_values(seen, told),
@@ -205,23 +208,27 @@ def _describe(seen: _Seen) -> list[str]:
     rules, line = seen.rules, seen.line
     name = line.class_name
     if line.is_otherwise:
-        lines = [f"Predicted {name}, because no rule holds:" if len(rules) else f"Predicted {name}, as always."]
+        where = f"among {join_asked(line.heading)}, " if line.heading else ""
+        lines = [f"Predicted {name}, because {where}no rule holds:" if seen.lacking else f"Predicted {name}, as always"]
+        lines[0] += "" if seen.lacking else f" {where.rstrip(', ')}." if where else "."
         for index, links in list(seen.lacking.items())[:SHOWN_RULES]:
             conditions = read_conditions(rules.tree, rules.paths, links, rules.voice)
             asked, held = join_asked([one.text for one in conditions]), ", ".join(_write_values(seen, conditions))
-            lines.append(f"  rule {index + 1} ({rules[index].class_name}) asks {asked}; this row: {held}")
+            lines.append(f"  line {index + 1} ({Rule(rules, index).class_name}) asks {asked}; this row: {held}")
         if len(seen.lacking) > SHOWN_RULES:
             more = count_of(len(seen.lacking) - SHOWN_RULES, "more rule")
             lines.append(f"  and {more} ask what it does not have, either")
     else:
-        holds = f"rule {line.index + 1} holds"
-        lines = [f"Predicted {name}, because {holds}{f': {line.asked}' if line.kept_ids else ' for every row'}."]
-        held_there = _write_values(seen, line.conditions)
+        holds = f"{'line' if rules.is_list else 'rule'} {line.index + 1} holds"
+        asked = f": {join_asked(read_asked(rules, line.kept_ids))}" if line.kept_ids else " for every row"
+        lines = [f"Predicted {name}, because {holds}{asked}."]
+        held_there = _write_values(seen, line.whole_conditions)
         lines += [f"  This row: {', '.join(held_there)}."] if held_there else []
     lines += _describe_rows(seen)
     lines += [] if rules.is_list else _list_reasons(seen)
     if seen.others:
-        told = "; ".join(f"rule {rule.index + 1} ({rule.class_name})" for rule in seen.others)
+        word = "line" if rules.is_list else "rule"
+        told = "; ".join(f"{word} {rule.index + 1} ({rule.class_name})" for rule in seen.others)
         lines.append(f"Also covered by {told}")
     if any(rule.prediction != line.prediction for rule in seen.others):
         how = (
@@ -247,7 +254,7 @@ def _describe_rows(seen: _Seen) -> list[str]:
             f"These rules approximate {rules.fidelity.model}, which was not asked about this row.",
         ]
     words = _describe_share(rules, rules.counts[line.index], line.class_id)
-    return [] if words is None else [f"  {where}: {words}."]
+    return [] if words is None else [f"  {where}: {words}{describe_stated(line)}."]
 
 
 def _list_reasons(seen: _Seen) -> list[str]:

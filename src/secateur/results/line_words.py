@@ -15,7 +15,7 @@ from secateur.words.conditions import count_of, read_count, read_share
 
 __all__ = [
     *("COUNTED_TWICE", "counts_rows_twice", "describe_assimilation", "describe_rarer", "describe_rarer_line"),
-    *("describe_rows", "title_rows"),
+    *("describe_rows", "describe_stated", "title_rows"),
 ]
 
 COUNTED_TWICE = "A row counts for every rule that it satisfies, so the numbers add up to more than the table."
@@ -33,11 +33,19 @@ def describe_rows(line: Rule) -> str:
     total = float(counts.sum())
     # Without rows, the numbers of one line beside none of the others would only make people wonder.
     if math.isnan(total) or (rules.is_list and not rules.is_ranked and not rules.is_counted):
-        return "rows unknown"
+        return f"rows unknown{describe_stated(line)}"
     if total == 0:
         return "no row"
     told = f"{_count_rows(rules, total)}, {read_share(float(counts[line.class_id]) / total)} {line.class_name}"
-    return f"{told}{describe_rarer_line(line)}"
+    return f"{told}{describe_rarer_line(line)}{describe_stated(line)}"
+
+
+def describe_stated(line: Rule) -> str:
+    """Say which share a line states, where it is not that of the rows beside it."""
+    share, observed = line.share, line.reliability
+    if share is None or (observed is not None and read_share(share) == read_share(observed)):
+        return ""
+    return f"; stated {read_share(share)}"
 
 
 def describe_rarer_line(line: Rule) -> str:

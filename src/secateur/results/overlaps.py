@@ -151,6 +151,6 @@ def find_overlaps(rules: Rules, source: RowSource) -> Overlaps:
     if not counts.total:
         raise InputError(NO_WEIGHT)
     first, second = (rules.line_of_place[place] for place in (counts.first, counts.second))
-    shown = (first < len(rules)) & (second < len(rules))  # of a list, only the rules that are written
+    shown = (first >= 0) & (second >= 0)  # of a list, only the rules that are written
     first, second = np.minimum(first, second)[shown], np.maximum(first, second)[shown]
     return Overlaps(rules, PairCounts(counts.total, first, second, counts.rows[shown]), source.is_weighted)

@@ -191,7 +191,7 @@ class LineAudits(ArrayTable[LineAudit]):
     >>> rules = secateur.simplify(model, X[:400], y[:400], class_names=["malignant", "benign"])
     >>> found = rules.audit(X[400:], y[400:]).per_line
     >>> [(one.verdict, int(one.support)) for one in found]
-    [('moved', 49), ('moved', 5), ('still holds', 115)]
+    [('still holds', 6), ('still holds', 109), ('moved', 54)]
     """
 
     nouns = "lines"
@@ -383,7 +383,8 @@ class LineAudits(ArrayTable[LineAudit]):
     def _count_lines(self) -> str:
         if not self.rules.is_list:
             return count_of(len(self), "rule")
-        return f"{count_of(len(self), 'line')} ({count_of(len(self.rules), 'rule')} and “otherwise”)"
+        n_rules = len(self.rules)
+        return f"{count_of(len(self), 'line')} ({count_of(n_rules, 'rule')} and {len(self) - n_rules} × “otherwise”)"
 
     def _list_columns(self) -> dict[str, list[Any]]:
         rows = self.to_dicts()
@@ -494,7 +495,8 @@ def check_since(rules: Rules, since: Any) -> LineAudits | None:
         raise InputError(f"Expected since as an earlier audit of these rules, found {type(since).__name__}.")
     then = earlier.rules
     same = then is rules or (
-        then.default == rules.default
+        (then.layout is None) == (rules.layout is None)
+        and np.array_equal(then.class_ids, rules.class_ids)
         and np.array_equal(then.leaves, rules.leaves)
         and np.array_equal(then.deleted, rules.deleted)
         and then.tree == rules.tree

@@ -135,12 +135,12 @@ def _check_one(table: Any) -> None:
 
 
 def find_covering(rules: Rules, row: NDArray[Any]) -> list[int]:
-    """Find the written rules that cover one row, in the order in which they decide."""
+    """Find the lines of the rules that cover one row, in the order in which they decide."""
     paths = rules.paths
     covers = np.ones(paths.n_rules, dtype=bool)
     covers[paths.rule[~find_held(rules, row)[paths.links] & ~rules.deleted]] = False
-    order = rules.order
-    found: list[int] = order[covers[rules.leaves[order]]].tolist()
+    order = rules.leaves if rules.is_list else rules.ranking
+    found: list[int] = rules.line_of_place[order[covers[order]]].tolist()
     return found
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from secateur.rules.rules import Rules
     from secateur.tree.column_parsers import ColumnParser
+    from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "ListedRule",
     "check_ordered",
     "double_limit",
+    "list_deciding",
     "list_tests",
     "make_column",
     "make_decision_list",
@@ -80,7 +82,7 @@ class ListedRule:
 
     index: int  # of its line, from 0 on
     label: Label
-    reliability: float | None  # None where not known
+    reliability: float | None  # the share of its class that it gives a row; None where not known
     tests: tuple[ColumnTest, ...]  # each of them refuses some row
     rules: Rules  # whose line it is
 
@@ -94,8 +96,9 @@ class ListedRule:
 class DecisionList:
     """Lines by rank: the first whose tests a row passes decides.
 
-    Every row that no column refuses passes one of them; the "otherwise" of a list is the last and has no tests. Rules
-    that can never decide are left out: those that no row can pass, and those that ask the same as an earlier one.
+    Every row that no column refuses passes one of them; "otherwise" of a section asks for its heading, and the last
+    line of a list for nothing. Lines that can never decide are left out: those that no row can pass, and those that ask
+    the same as an earlier one.
     """
 
     columns: tuple[Column, ...]  # in the order of the tree's features
@@ -119,18 +122,50 @@ def make_decision_list(rules: Rules) -> DecisionList:
     [('stay', ((0.5, inf),)), ('go', ((-inf, 0.5),))]
     """
     check_ordered(rules)
-    order = rules.order
-    asked = _Asked(rules, rules.deleted, rules.leaves[order])
-    first_of: dict[bytes, int] = {}  # by what it asks, the first rule that does
+    asked = _Asked(rules.tree, rules.paths, *_list_links(rules))
+    first_of: dict[bytes, int] = {}  # by what it asks, the first line that does
     for place in asked.passed:
         first_of.setdefault(asked.key_of(place), place)
     features = np.unique(asked.feature[asked.list_asks(first_of.values())]).tolist()
     tests_of = asked.make_tests(features)
-    labels, shares = rules.tree.classes[rules.class_ids].tolist(), rules.reliability.tolist()
-    answering = [(line, tests_of(place)) for place in first_of.values() for line in (int(order[place]),)]
-    answering += [(len(rules), ())] if rules.is_list else []
+    labels, shares = rules.tree.classes[rules.class_ids].tolist(), rules.stated_shares.tolist()
+    order = rules.order.tolist()
+    answering = [(order[place], tests_of(place)) for place in first_of.values()]
+    if rules.is_list:  # sections are all that there is, so the last "otherwise" need not ask for its heading
+        answering[-1] = answering[-1][0], ()
     listed = [ListedRule(line, labels[line], none_if_nan(shares[line]), tests, rules) for line, tests in answering]
     return DecisionList(tuple(make_column(rules.tree, feature) for feature in features), tuple(listed))
+
+
+def list_deciding(rules: Rules, features: Sequence[int]) -> list[tuple[int, tuple[ColumnTest, ...]]]:
+    """List the lines that some row can pass, in the order in which they decide, with their tests."""
+    asked = _Asked(rules.tree, rules.paths, *_list_links(rules))
+    tests_of, order = asked.make_tests(features), rules.order.tolist()
+    return [(order[place], tests_of(place)) for place in asked.passed]
+
+
+def _list_links(rules: Rules) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+    """List the edges of the lines in the order in which they decide: how many there are, line and edge of each."""
+    layout = rules.layout
+    if layout is None:
+        return len(rules), *_list_kept(rules.paths, rules.deleted, rules.ranking)
+    rule, links = _list_kept(rules.paths, rules.deleted, rules.leaves)
+    headings = [rules.paths.list_path(node) for node in layout.nodes.tolist()]
+    line = np.concatenate([layout.rule_lines[rule], np.repeat(layout.rest_lines, list(map(len, headings)))])
+    every = np.concatenate([links, np.array([link for some in headings for link in some], dtype=np.int64)])
+    in_order = np.argsort(line, kind="stable")
+    return rules.n_lines, line[in_order], every[in_order]
+
+
+def _list_kept(
+    paths: Paths, deleted: NDArray[np.bool_], leaves: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the kept edges of the rules of some leaves: which of the leaves, and the edge."""
+    n_links = np.diff(paths.offsets)[leaves]
+    rule = np.repeat(np.arange(len(leaves)), n_links)
+    entry = np.arange(len(rule)) + (paths.offsets[leaves] + n_links - np.cumsum(n_links))[rule]
+    is_kept = ~deleted[entry]
+    return rule[is_kept], paths.links[entry[is_kept]].astype(np.int64)
 
 
 def check_ordered(rules: Rules) -> None:
@@ -151,8 +186,9 @@ def list_tests(
     deleted conditions are those of the rules, or none to list the leaves of their tree. Tests name a column by its
     place among the features.
     """
-    asked = _Asked(rules, deleted, leaves)
-    tests_of, places = asked.make_tests(features), leaves.tolist()
+    paths, places = rules.paths, leaves.tolist()
+    asked = _Asked(rules.tree, paths, len(leaves), *_list_kept(paths, deleted, leaves))
+    tests_of = asked.make_tests(features)
     return [(places[place], tests_of(place)) for place in asked.passed]
 
 
@@ -201,7 +237,7 @@ def make_column(tree: Tree, feature: int) -> Column:
 class _Asked:
     """What rules ask of single features, each different ask once; a large tree's rules share most of what they ask.
 
-    Rules are meant by their place in the order given.
+    Each edge is given with the number of its rule, rule after rule.
 
     Attributes
     ----------
@@ -217,14 +253,8 @@ class _Asked:
         The rules that some row can pass.
     """
 
-    def __init__(self, rules: Rules, deleted: NDArray[np.bool_], order: NDArray[np.int64]) -> None:
-        self._tree, self.order = rules.tree, order
-        tree, paths = rules.tree, rules.paths
-        n_links = np.diff(paths.offsets)[order]
-        rule = np.repeat(np.arange(len(order)), n_links)
-        entry = np.arange(len(rule)) + (paths.offsets[order] + n_links - np.cumsum(n_links))[rule]
-        rule, entry = rule[~deleted[entry]], entry[~deleted[entry]]
-        links = paths.links[entry]
+    def __init__(self, tree: Tree, paths: Paths, n_rules: int, rule: NDArray[np.int64], links: NDArray[Any]) -> None:
+        self._tree, self._n_rules = tree, n_rules
         nodes, left = paths.parent[links], paths.is_left[links]
         feature, limit = tree.feature[nodes], tree.upper[nodes]
         # The links of a rule that test one feature are one ask.
@@ -245,9 +275,9 @@ class _Asked:
         self.feature, self.low, self.high, self.missing = feature[first], low[first], high[first], missing[first]
         self.codes = [sets.get(one) for one in first.tolist()]
         is_passed_by_all, is_passed_by_none = self._find_extremes()
-        self.passed = np.flatnonzero(np.bincount(rule[is_passed_by_none[ask]], minlength=len(order)) == 0).tolist()
+        self.passed = np.flatnonzero(np.bincount(rule[is_passed_by_none[ask]], minlength=n_rules) == 0).tolist()
         rule, self.asks = rule[~is_passed_by_all[ask]], ask[~is_passed_by_all[ask]]
-        self.offsets = np.searchsorted(rule, np.arange(len(order) + 1)).tolist()
+        self.offsets = np.searchsorted(rule, np.arange(n_rules + 1)).tolist()
         self._keys = self.asks[np.lexsort((self.asks, rule))].tobytes()
 
     def key_of(self, rule: int) -> bytes:
@@ -257,7 +287,7 @@ class _Asked:
 
     def list_asks(self, rules: Iterable[int]) -> NDArray[np.int64]:
         """List the asks of some rules."""
-        is_one = np.zeros(len(self.order), dtype=bool)
+        is_one = np.zeros(self._n_rules, dtype=bool)
         is_one[list(rules)] = True
         return np.unique(self.asks[np.repeat(is_one, np.diff(self.offsets))])
 

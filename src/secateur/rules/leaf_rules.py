@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.methods import METHODS
+from secateur.methods.leaf_values import CLASSES_ONLY
 from secateur.rows.leaves import apply_tree
 from secateur.rules.deciding import without_facts
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
@@ -56,12 +57,12 @@ class LeafRules:
 
     @property
     def budget(self) -> float:
-        """Fraction of training rows whose answer may differ from the tree's."""
+        """Of a list: fraction of the training rows of each class, and of all, that may be off."""
         return self.making.budget
 
     @property
     def tolerance(self) -> float:
-        """How far below its leaf's a rule's training reliability may fall by a deletion that the budget pays for."""
+        """Of a list: how far a line's stated share may lie from that of a row's own leaf; 1 keeps classes only."""
         return self.making.tolerance
 
     @property
@@ -118,6 +119,14 @@ class LeafRules:
         """
         own = self.leaf_counts if self.tree.counts is None else self.tree.counts[self.paths.leaf_ids]
         return spread_shares(own, self.paths.leaf_class)
+
+    @property
+    def value_counts(self) -> NDArray[np.float64]:
+        """The rows by class that the share of each leaf comes from: those that reach it, else the tree's own counts."""
+        if self.tree.counts is None:
+            return self.leaf_counts
+        own = self.tree.counts[self.paths.leaf_ids]
+        return np.where((self.leaf_support > 0)[:, None], self.leaf_counts, own)
 
     @cached_property
     def assimilated_into(self) -> NDArray[np.int64]:
@@ -196,7 +205,9 @@ class LeafRules:
         place : int
             Place of its leaf in source order.
         """
-        spending = {"budget": self.budget, "tolerance": self.tolerance} if self.budget else {}
+        making = self.making
+        spending = {"budget": making.budget} if making.budget else {}
+        spending |= {"tolerance": making.tolerance} if making.tolerance < CLASSES_ONLY or making.budget else {}
         found = make_reasons(
             self.tree,
             self.paths,

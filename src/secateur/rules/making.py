@@ -1,4 +1,4 @@
-"""How rules were made: by what method, with what allowance, and what was there before lines were chosen."""
+"""How rules were made: by what method, and with what allowance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.methods import Deletions
-from secateur.methods.contract import DEFAULT_TOLERANCE
+from secateur.methods.leaf_values import CLASSES_ONLY
 
 __all__ = ["Choice", "Making", "StoredContent"]
 
@@ -30,9 +30,11 @@ class Making:
     is_weighted : bool
         Whether the counts are sums of weights, not numbers of rows.
     budget : float
-        Fraction of training rows whose answer may differ from the tree's.
+        Of a list: fraction of the training rows of each class, and of all, that may be off.
     tolerance : float
-        How far below its leaf's a rule's training reliability may fall by a deletion that the budget pays for.
+        Of a list: how far the share that a line states may lie from that of a row's own leaf; 1 keeps classes only.
+    of : int or None
+        Of a list: index of the class of interest, by whose share lines are ordered.
     notes : tuple of str
         The method's remarks on the rows, a sentence each; a file does not keep them.
     """
@@ -42,31 +44,25 @@ class Making:
     is_ranked: bool
     is_weighted: bool
     budget: float = 0.0
-    tolerance: float = DEFAULT_TOLERANCE
+    tolerance: float = CLASSES_ONLY
+    of: int | None = None
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The rules that lines were chosen from, and what became of those that are not written.
+    """The rules of all leaves that a list was chosen from.
 
     Attributes
     ----------
     deletions : Deletions
-        What was deleted before the budget was spent.
+        What the method deleted.
     covered_counts : ndarray of float64, shape (n_leaves, n_classes)
-        Training rows of each class that each leaf's rule covered then.
-    stand_ins : tuple of ndarray of int64
-        Offsets and places: the leaves that each written rule stands for, as places in source order.
-    drop_costs : ndarray of float64, shape (3, n_leaves)
-        Shares of rows that differ from the tree before and after the rule of a leaf was dropped, and of training rows
-        that it added; NaN for rules that are written, that another stands for, or of the class of "otherwise".
+        Training rows of each class that each leaf's rule covered.
     """
 
     deletions: Deletions
     covered_counts: NDArray[np.float64]
-    stand_ins: tuple[NDArray[np.int64], NDArray[np.int64]]
-    drop_costs: NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class _Predicted:
         import pyarrow.compute as pc
 
         rules = self.rules
-        reliability = pa.array(rules.reliability, from_pandas=True)
+        reliability = pa.array(rules.stated_shares, from_pandas=True)
         labels_of = pa.array(rules.class_ids)
 
         def add(batch: Any, rows: Rows) -> Any:

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from secateur.tree.shares import none_if_nan
-from secateur.words.conditions import Condition, join_conditions, read_change, read_conditions, read_share
+from secateur.words.conditions import Condition, join_conditions, read_conditions
 from secateur.words.plain_words import join_asked, read_asked
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
     from secateur.words.reasons import Reason
 
-__all__ = ["Rule", "Section", "UnwrittenRule"]
+__all__ = ["Rule", "Section"]
 
 
 class Rule:
@@ -39,12 +37,24 @@ class Rule:
     @property
     def is_otherwise(self) -> bool:
         """Whether this is the line of the rows that no rule covers."""
-        return self.index == len(self._rules.leaves)
+        layout = self._rules.layout
+        return layout is not None and self.index == layout.rest_lines[self._section]
+
+    @property
+    def _section(self) -> int:
+        layout = self._rules.layout
+        return 0 if layout is None else int(layout.section_of_line[self.index])
+
+    @property
+    def _depth(self) -> int:
+        """Number of edges of the heading, which begin the path of each of its leaves."""
+        rules = self._rules
+        return 0 if rules.layout is None else int(rules.tree.node_depth[rules.layout.nodes[self._section]])
 
     @property
     def place(self) -> int:
         """Place of the rule's leaf in source order; -1 of "otherwise"."""
-        return -1 if self.is_otherwise else int(self._rules.leaves[self.index])
+        return -1 if self.is_otherwise else int(self._rules.leaves[self.index - self._section])
 
     @property
     def leaf_id(self) -> int | None:
@@ -74,7 +84,7 @@ class Rule:
 
     @property
     def kept_ids(self) -> tuple[int, ...]:
-        """Edges that were kept, by child node id, root to leaf."""
+        """Edges that were kept, by child node id, root to leaf, those of the heading among them."""
         return tuple(self._edges(deleted=False))
 
     @property
@@ -84,8 +94,17 @@ class Rule:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """The kept conditions as a person reads them: the bounds of one feature merged."""
+        """What the line asks beside its heading, as a person reads it: the bounds of one feature merged."""
+        return read_conditions(self._rules.tree, self._rules.paths, self._own_ids)
+
+    @property
+    def whole_conditions(self) -> tuple[Condition, ...]:
+        """What the heading and the line ask together."""
         return read_conditions(self._rules.tree, self._rules.paths, self.kept_ids)
+
+    @property
+    def _own_ids(self) -> tuple[int, ...]:
+        return self.kept_ids[self._depth :]
 
     @property
     def source_conditions(self) -> tuple[Condition, ...]:
@@ -154,60 +173,87 @@ class Rule:
     @property
     def section(self) -> Section:
         """The section that the line belongs to."""
-        return self._rules.sections[0]
+        return self._rules.sections[self._section]
+
+    @property
+    def share(self) -> float | None:
+        """The share of its class that the line states: within the tolerance of that of every leaf it answers for."""
+        layout = self._rules.layout
+        return None if layout is None else none_if_nan(layout.shares[self.index])
+
+    @property
+    def window(self) -> tuple[float, float] | None:
+        """The least and the largest share of the leaves that the line may answer for; None where it states none."""
+        layout = self._rules.layout
+        if layout is None or np.isnan(layout.windows[self.index]).any():
+            return None
+        low, high = layout.windows[self.index].tolist()
+        return low, high
 
     @property
     def text(self) -> str:
-        """The line with exact numbers, such as ``age <= 30 and income > 1000 => yes``."""
-        asked = self._rules.rest_word if self.is_otherwise else join_conditions(self.conditions)
+        """The line with its heading and exact numbers, such as ``age <= 30 and income > 1000 => yes``."""
+        rules = self._rules
+        asked = join_conditions(read_conditions(rules.tree, rules.paths, self.kept_ids))
+        if self.is_otherwise:
+            word = rules.rest_word(self._section)
+            asked = f"{asked}, {word}" if self.kept_ids else word
         return f"{asked} => {self.class_name}"
 
     @property
     def asks(self) -> tuple[str, ...]:
-        """What the rule asks, a condition each, as people say it: ``income > 1,000``, ``city is not Oslo``."""
-        return read_asked(self._rules, self.kept_ids)
+        """What the line asks beside its heading, a condition each, as people say it: ``income > 1,000``."""
+        return read_asked(self._rules, self._own_ids)
+
+    @property
+    def heading(self) -> tuple[str, ...]:
+        """What the heading of its section asks, a condition each, as people say it."""
+        return read_asked(self._rules, self.kept_ids[: self._depth])
 
     @property
     def asked(self) -> str:
-        """What the line asks, as people say it, joined; ``otherwise`` of the last line of a list."""
-        return self._rules.rest_word if self.is_otherwise else join_asked(self.asks)
+        """What the line asks beside its heading, as people say it, joined; or ``otherwise``."""
+        return self._rules.rest_word(self._section) if self.is_otherwise else join_asked(self.asks)
 
     @property
     def words(self) -> str:
-        """The line as people say it, such as ``yes if age ≤ 30 and income > 1,000``, also its ``str()``.
+        """The line with its heading as people say it, such as ``yes if age ≤ 30``, also its ``str()``.
 
         Its numbers are short; :attr:`text` has the exact ones.
         """
-        if self.is_otherwise or not self.kept_ids:
-            return f"{self.asked} {self.class_name}"
-        return f"{self.class_name} if {self.asked}"
+        whole = join_asked(read_asked(self._rules, self.kept_ids))
+        if self.is_otherwise:
+            return f"{self.asked} {self.class_name}{f', among {whole}' if self.kept_ids else ''}"
+        return f"{self.class_name} if {whole}" if self.kept_ids else f"always {self.class_name}"
 
     def _edges(self, *, deleted: bool | None) -> list[int]:
+        rules = self._rules
         if self.is_otherwise:
-            return []
-        span = self._rules.paths.entries(self.place)
-        edges = self._rules.paths.links[span]
-        chosen: list[int] = edges.tolist() if deleted is None else edges[self._rules.deleted[span] == deleted].tolist()
+            assert rules.layout is not None
+            return [] if deleted else rules.paths.list_path(int(rules.layout.nodes[self._section]))
+        span = rules.paths.entries(self.place)
+        edges = rules.paths.links[span]
+        chosen: list[int] = edges.tolist() if deleted is None else edges[rules.deleted[span] == deleted].tolist()
         return chosen
 
     def __str__(self) -> str:
         return self.words
 
     def __repr__(self) -> str:
-        return f"<line {self.index + 1} of {len(self._rules.class_ids)}: {self.text}>"
+        return f"<line {self.index + 1} of {self._rules.n_lines}: {self.text}>"
 
 
 class Section(NamedTuple):
-    """Lines that answer together: those of the whole tree.
+    """Lines that answer for one part of the tree.
 
     Attributes
     ----------
     heading : tuple of Condition
-        What all rows of the section have in common; empty, because there is one section.
+        What all rows of the section have in common; empty where there is one section.
     rules : tuple of Rule
         Its rules, as they are printed.
     otherwise : Rule or None
-        The line of rows that no rule covers; None if there is a rule for each leaf.
+        The line of its rows that no rule covers; None if there is a rule for each leaf.
     support : float or None
         (Weighted) training rows of the section; None where not known.
     """
@@ -216,77 +262,3 @@ class Section(NamedTuple):
     rules: tuple[Rule, ...]
     otherwise: Rule | None
     support: float | None
-
-
-class UnwrittenRule(NamedTuple):
-    """The rule of a leaf that a list does not write, and why it need not be.
-
-    Attributes
-    ----------
-    rule : Rule
-        The rule as it was before lines were chosen.
-    covered_by : int or None
-        Index of the first written rule that covers every row of its leaf; None where there is none.
-    before, after : float or None
-        Share of training and shuffled rows that differ from the tree before and after it was dropped; None without a
-        budget.
-    number : float or None
-        Share of the training rows that dropping it added; None without a budget.
-    budget : float
-        Fraction of training rows whose answer may differ.
-    """
-
-    rule: Rule
-    covered_by: int | None
-    before: float | None
-    after: float | None
-    number: float | None
-    budget: float
-
-    @property
-    def reason(self) -> str:
-        """Why it is not written, in a sentence."""
-        cost = ""
-        is_free = self.before == self.after and not self.number
-        if is_free and self.before is not None:
-            cost = "dropping it left as many training and shuffled rows answered as by the tree"
-        elif self.before is not None and self.number is not None:
-            cost = (
-                f"when it was dropped, the rows that differ from the tree went from {read_share(self.before)} to "
-                f"{read_share(self.after)} of training and shuffled rows together (of the training rows alone, "
-                f"{read_change(self.number)}): within the budget of {100 * self.budget:.6g}%"
-            )
-        if self.covered_by is not None:
-            covered = f"rule {self.covered_by + 1} covers every row of its leaf"
-            return covered if self.before == self.after or not cost else f"{covered}; {cost}"
-        return cost or "no possible row reaches its leaf"
-
-    def __str__(self) -> str:
-        return f"{self.rule.words}: {self.reason}"
-
-
-def find_covering_rules(rules: Rules) -> NDArray[np.int64]:
-    """Find the first written rule that stands for each leaf, in source order; -1 where none does."""
-    if rules.choice is None:
-        return np.arange(rules.paths.n_rules)
-    offsets, leaves = rules.choice.stand_ins
-    written = np.repeat(np.arange(len(rules)), np.diff(offsets))
-    first = np.full(rules.paths.n_rules, len(rules), dtype=np.int64)
-    np.minimum.at(first, leaves, written)
-    return np.where(first < len(rules), first, -1)
-
-
-def list_unwritten(rules: Rules) -> list[UnwrittenRule]:
-    """List the rules of leaves that are not written though their class is, in source order."""
-    if rules.choice is None:
-        return []
-    is_left = rules.paths.leaf_class != rules.default
-    is_left[rules.leaves] = False
-    before, covering = rules.before_choice, find_covering_rules(rules)
-    listed = []
-    for place in np.flatnonzero(is_left).tolist():
-        covered_by = int(covering[place])
-        first, last, number = map(none_if_nan, rules.choice.drop_costs[:, place].tolist())
-        by = None if covered_by < 0 else covered_by
-        listed.append(UnwrittenRule(before[place], by, first, last, number, rules.budget))
-    return listed

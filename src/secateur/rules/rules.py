@@ -1,8 +1,8 @@
 """Rules: a rule list, as arrays that make objects on demand.
 
 A rule list is a tree; which conditions of each leaf's rule are deleted, and why; which leaves' rules are written, in
-which order; and the class of rows that no written rule covers. One rule for each leaf is the list of all leaves without
-such a class.
+which order; and how they are laid out in sections, each with a class for rows that no rule covers. One rule for each
+leaf is the list of all leaves without a layout.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from secateur.counting.coverage import cover_rows, find_winners
 from secateur.errors import ParameterError
 from secateur.frames import frame_columns
 from secateur.methods import METHODS
+from secateur.methods.leaf_masks import make_mask
+from secateur.methods.leaf_values import CLASSES_ONLY, LeafValues, Stated
 from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
@@ -26,12 +28,12 @@ from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.deciding import Deciding, check_of, without_facts
 from secateur.rules.leaf_rules import LeafRules, find_shares, spread_shares
 from secateur.rules.making import Choice, StoredContent
-from secateur.rules.rule import Rule, Section, find_covering_rules, list_unwritten
+from secateur.rules.rule import Rule, Section
 from secateur.rules.writable import Writable
 from secateur.tree.difference import compare_trees
 from secateur.tree.shares import none_if_nan
-from secateur.words.assumptions import find_facts_of_choice
-from secateur.words.conditions import read_share
+from secateur.words.assumptions import find_facts_of_list
+from secateur.words.conditions import read_conditions, read_share
 from secateur.words.plain_words import find_voice
 
 if TYPE_CHECKING:
@@ -48,9 +50,10 @@ if TYPE_CHECKING:
     from secateur.results.overlaps import Overlaps
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import LabelledRows, Rows
-    from secateur.rules.rule import UnwrittenRule
+    from secateur.rules.layout import Layout
     from secateur.tree.difference import Comparison
     from secateur.verify import Verification
+    from secateur.words.conditions import Condition
     from secateur.words.plain_words import PlainVoice
 
 __all__ = ["Rules", "as_matrix"]
@@ -77,12 +80,12 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         (Weighted) training rows of each class that satisfy each leaf's rule after deletion; NaN where not known.
     leaves : ndarray of int64, shape (n_rules,)
         Leaf of each written rule, as a place in source order; rules are in the order in which they are printed.
-    default : int, default=None
-        Index of the class of rows that no rule covers; None if there is a rule for each leaf.
-    decided_counts : ndarray of float64, shape (n_rules + 1, n_classes), default=None
-        (Weighted) training rows of each class that each line of a list decides, "otherwise" last; NaN where not known.
+    layout : Layout, default=None
+        The sections of a list, and what its lines state; None if there is a rule for each leaf.
+    decided_counts : ndarray of float64, shape (n_lines, n_classes), default=None
+        (Weighted) training rows of each class that each line of a list decides; NaN where not known.
     choice : Choice, default=None
-        What the lines of a list were chosen from.
+        The rules of all leaves that a list was chosen from.
     fidelity : Fidelity, default=None
         How often the rules agree with a model that has no tree of its own, for those that
         :func:`secateur.approximate` made.
@@ -102,13 +105,13 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(data.data, data.target)
     >>> rules = secateur.simplify(model, data.data, data.target, class_names=data.target_names)
     >>> len(rules), rules.n_conditions, rules.lines[-1].text
-    (2, 3, 'otherwise => virginica')
+    (3, 5, 'otherwise => virginica')
     >>> bool((rules.predict(data.data) == model.predict(data.data)).all())
     True
     """
 
     leaves: NDArray[np.int64]
-    default: int | None = None
+    layout: Layout | None = None
     decided_counts: NDArray[np.float64] | None = None
     choice: Choice | None = field(default=None, repr=False)
     fidelity: Fidelity | None = field(default=None, repr=False)
@@ -121,61 +124,110 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     def __post_init__(self) -> None:
         arrays = [*vars(self.deletions).values(), self.leaf_counts, self.covered_counts, self.leaves]
         arrays += [] if self.decided_counts is None else [self.decided_counts]
-        if self.choice is not None:
-            arrays += [*self.choice.stand_ins, self.choice.drop_costs]
         for array in arrays:
             array.flags.writeable = False
 
     @property
     def is_list(self) -> bool:
-        """Whether the rules end in "otherwise"; else there is one for each leaf."""
-        return self.default is not None
+        """Whether the rules are a list, in which "otherwise" answers, too; else there is one for each leaf."""
+        return self.layout is not None
 
     @property
     def is_exact(self) -> bool:
         """Whether the rules give every possible row the tree's answer."""
         return self.budget == 0 and METHODS[self.method].is_exact
 
-    @cached_property
-    def each_leaf(self) -> Rules:
-        """The rules of all leaves, with the same deletions: what the lines of a list are some of."""
-        if not self.is_list:
-            return self
-        every = np.arange(self.paths.n_rules)
-        return self.change(leaves=every, default=None, decided_counts=None, choice=None, fidelity=None)
+    @property
+    def keeps_shares(self) -> bool:
+        """Whether each line states a share, which lies within the tolerance of that of a row's own leaf."""
+        return self.layout is not None and self.tolerance < CLASSES_ONLY
 
     @cached_property
-    def before_choice(self) -> Rules:
-        """The rules of all leaves before lines were chosen and a budget was spent."""
-        if self.choice is None:
-            return self.each_leaf
-        making = replace(self.making, budget=0.0)
-        counts = self.choice.covered_counts
-        return self.each_leaf.change(deletions=self.choice.deletions, covered_counts=counts, making=making)
+    def each_leaf(self) -> Rules:
+        """One rule for each leaf, as the method left it: what a list was chosen from."""
+        if self.layout is None or self.choice is None:
+            return self
+        return self.change(
+            deletions=self.choice.deletions,
+            covered_counts=self.choice.covered_counts,
+            leaves=np.arange(self.paths.n_rules),
+            layout=None,
+            decided_counts=None,
+            choice=None,
+            fidelity=None,
+            making=replace(self.making, budget=0.0, tolerance=CLASSES_ONLY, of=None),
+        )
 
     @cached_property
     def line_of_place(self) -> NDArray[np.int64]:
-        """The written rule of each leaf, by its place; that of "otherwise" for others, and for -1."""
-        line = np.full(self.paths.n_rules + 1, len(self), dtype=np.int64)
-        line[self.leaves] = np.arange(len(self))
+        """The line of the written rule of each leaf, by its place; -1 for others."""
+        line = np.full(self.paths.n_rules, -1, dtype=np.int64)
+        line[self.leaves] = np.arange(len(self)) if self.layout is None else self.layout.rule_lines
         return line
+
+    @cached_property
+    def section_of_leaf(self) -> NDArray[np.int64]:
+        """The section of each leaf, by place; 0 where there is a rule for each leaf."""
+        if self.layout is None:
+            return np.zeros(self.paths.n_rules, dtype=np.int64)
+        return self.layout.find_sections(self.tree)
+
+    @property
+    def n_lines(self) -> int:
+        """Number of lines that answer: rules, and "otherwise" of each section."""
+        return len(self) if self.layout is None else len(self) + self.layout.n_sections
 
     @property
     def lines(self) -> tuple[Rule, ...]:
-        """Every line that answers, as they are printed: the rules, and "otherwise" at the end of a list."""
-        return tuple(Rule(self, place) for place in range(len(self.class_ids)))
+        """Every line that answers, as they are printed: the rules of a section, then its "otherwise"."""
+        return tuple(Rule(self, place) for place in range(self.n_lines))
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """The sections of the list: one, whose heading is empty."""
-        otherwise = Rule(self, len(self)) if self.is_list else None
-        return (Section((), tuple(self), otherwise, none_if_nan(self.leaf_support.sum())),)
+        """The sections of the list; one rule for each leaf has one, without heading and "otherwise"."""
+        layout, lines = self.layout, self.lines
+        if layout is None:
+            return (Section((), lines, None, none_if_nan(self.leaf_support.sum())),)
+        found = []
+        for number, node in enumerate(layout.nodes.tolist()):
+            own = lines[layout.starts[number] + number : layout.starts[number + 1] + number]
+            support = self.leaf_support[self.section_of_leaf == number].sum()
+            otherwise = lines[layout.rest_lines[number]]
+            found.append(Section(self.read_heading(node), own, otherwise, none_if_nan(support)))
+        return tuple(found)
+
+    def find_answerable(self) -> list[int]:
+        """Find the leaves that each line of a list may answer for: of its class, and near its share; as bit masks."""
+        assert self.layout is not None
+        counts = np.nan_to_num(self.value_counts)
+        values = LeafValues(self.paths.leaf_class, counts, np.nan_to_num(self.leaf_support), self.tolerance)
+        return [
+            make_mask(
+                np.flatnonzero(~values.find_off(class_id, None if share != share else Stated(share, *window))).tolist()
+            )
+            for class_id, share, window in zip(
+                self.class_ids.tolist(), self.layout.shares.tolist(), self.layout.windows.tolist(), strict=True
+            )
+        ]
+
+    def read_heading(self, node: int) -> tuple[Condition, ...]:
+        """Read what all rows of a section have in common: the path of its node.
+
+        Parameters
+        ----------
+        node : int
+        """
+        return read_conditions(self.tree, self.paths, self.paths.list_path(node))
 
     @cached_property
     def class_ids(self) -> NDArray[np.int64]:
-        """Index of the class that each line predicts, "otherwise" last, shape (n_lines,)."""
+        """Index of the class that each line predicts, shape (n_lines,)."""
         own = self.paths.leaf_class[self.leaves]
-        return own if self.default is None else np.append(own, self.default)
+        if self.layout is None:
+            return own
+        every = np.empty(self.n_lines, dtype=np.int64)
+        every[self.layout.rule_lines], every[self.layout.rest_lines] = own, self.layout.defaults
+        return every
 
     @property
     def counts(self) -> NDArray[np.float64]:
@@ -193,39 +245,89 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         return find_shares(self.counts, self.class_ids)
 
     @property
+    def stated_shares(self) -> NDArray[np.float64]:
+        """The share of its class that each line gives a row: the one that it states, else that of its rows."""
+        if self.layout is None:
+            return self.reliability
+        return np.where(np.isnan(self.layout.shares), self.reliability, self.layout.shares)
+
+    @property
     def is_counted(self) -> bool:
-        """Whether the training rows of every line are known, so that probabilities are the lines' own."""
+        """Whether lines have probabilities of their own: they state shares, or their training rows are known."""
+        if self.keeps_shares:
+            return True
         return self.is_ranked if self.decided_counts is None else not bool(np.isnan(self.decided_counts).any())
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Class shares of each line's training rows, shape (n_lines, n_classes); where it has none, its class."""
-        return spread_shares(self.counts, self.class_ids)
+        """Class shares that each line states, shape (n_lines, n_classes).
+
+        The line's class has the stated share, and the others the rest, as they share the rows that the line decides;
+        without a stated share, all classes have that of these rows, and without rows the line's class has all.
+        """
+        spread = spread_shares(self.counts, self.class_ids)
+        if not self.keeps_shares or self.layout is None:
+            return spread
+        every, stated = np.arange(self.n_lines), self.layout.shares
+        others = np.nan_to_num(self.counts)
+        others[every, self.class_ids] = 0.0
+        by_leaf = self._count_other_classes()
+        others = np.where(others.sum(axis=1, keepdims=True) > 0, others, by_leaf)
+        # Where no row has another class, all classes are alike.
+        others = np.where(others.sum(axis=1, keepdims=True) > 0, others, 1.0)
+        others[every, self.class_ids] = 0.0
+        total = np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
+        found = others / total * (1.0 - stated[:, None])
+        found[every, self.class_ids] = stated
+        return np.where(np.isnan(stated)[:, None], spread, found)
+
+    def _count_other_classes(self) -> NDArray[np.float64]:
+        """Count the training rows of each line's leaves by class, where rows are not known line by line."""
+        layout = self.layout
+        assert layout is not None
+        line = np.repeat(np.arange(self.n_lines), np.diff(layout.offsets))
+        counts = np.zeros((self.n_lines, self.tree.n_classes))
+        np.add.at(counts, line, np.nan_to_num(self.leaf_counts)[layout.contained])
+        counts[np.arange(self.n_lines), self.class_ids] = 0.0
+        return counts
 
     @property
     def order(self) -> NDArray[np.int64]:
-        """The rules in the order in which the first that covers a row decides it: as printed, or by rank."""
-        return np.arange(len(self)) if self.is_list else self.ranking
+        """The lines in the order in which the first that holds decides a row: as printed, or by rank."""
+        return np.arange(self.n_lines) if self.is_list else self.ranking
 
     @property
     def is_ordered(self) -> bool:
         """Whether that order is sure: rows ranked the rules, or no two rules of different classes overlap."""
-        return self.is_ranked or self.is_exact or len(np.unique(self.class_ids[: len(self)])) < 2
+        return self.is_ranked or self.is_exact or len(np.unique(self.paths.leaf_class[self.leaves])) < 2
 
     @property
     def n_conditions(self) -> int:
-        """Number of conditions of all rules together, as they read: bounds on one column of one rule are one."""
-        return int(self.read_lengths[self.leaves].sum())
+        """Number of conditions as they are printed: bounds on one column of a line are one; headings count once."""
+        if self.layout is None or self.layout.n_sections == 1:
+            return int(self.read_lengths[self.leaves].sum())
+        return sum(
+            len(section.heading) + sum(len(line.conditions) for line in section.rules) for section in self.sections
+        )
 
     @property
     def n_edges(self) -> int:
-        """Number of kept edges of the tree of all rules together, which is what the paper counts."""
-        return int(self.lengths[self.leaves].sum())
+        """Number of kept edges of all rules together, which is what the paper counts; headings count once."""
+        if self.layout is None:
+            return int(self.lengths[self.leaves].sum())
+        depths = self.tree.node_depth[self.layout.nodes]
+        own = self.lengths[self.leaves] - depths[self.layout.section_of_rule]
+        return int(own.sum() + (2 * (self.layout.n_sections - 1)))
 
-    @property
-    def rest_word(self) -> str:
-        """What the last line of a list begins with: "otherwise", or "always" where there is no rule."""
-        return "otherwise" if len(self) else "always"
+    def rest_word(self, section: int = 0) -> str:
+        """What "otherwise" of a section is called: "always" where the section has no rule.
+
+        Parameters
+        ----------
+        section : int, default=0
+        """
+        starts = np.array([0, len(self)]) if self.layout is None else self.layout.starts
+        return "otherwise" if starts[section + 1] > starts[section] else "always"
 
     def stands_for(self, index: int) -> NDArray[np.int64]:
         """The leaves that a line stands for, as places in source order.
@@ -235,20 +337,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         index : int
             Place of the line, as it is printed.
         """
-        if index == len(self):  # those of its class, and those that no rule stands for
-            return np.flatnonzero((self.paths.leaf_class == self.default) | (find_covering_rules(self) < 0))
-        if self.choice is None:
-            return self.leaves[index : index + 1]
-        offsets, leaves = self.choice.stand_ins
-        return leaves[offsets[index] : offsets[index + 1]]
-
-    @property
-    def unwritten(self) -> list[UnwrittenRule]:
-        """The rules of leaves that a list does not write though their class is, each with the reason.
-
-        Rules of the class of "otherwise" are not among them: all of them are left to it.
-        """
-        return list_unwritten(self)
+        return self.leaves[index : index + 1] if self.layout is None else self.layout.stands_for(index)
 
     @property
     def guarantee(self) -> str:
@@ -261,26 +350,23 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
 
     @property
     def _promise(self) -> str:
-        if self.default is None:
+        if self.layout is None:
             return METHODS[self.method].promise(self.parameters)
-        name = self.tree.class_names[self.default]
+        within = f"a share within {100 * self.tolerance:.6g} points of that of its leaf in the tree"
         if self.is_exact:
-            return (
-                "Exact for every possible row: each row gets the class that the tree predicts, from a rule that covers "
-                f"it or, where none does, {name}."
-            )
+            kept = f", and {within}" if self.keeps_shares else ""
+            return f"Exact for every possible row: each row gets the class that the tree predicts{kept}."
         if self.budget == 0:
             return (
-                f"Every leaf of a written class lies in a rule of its class; all other rows are {name}. The rules are "
-                f"those of {self.method!r}, which promises: {self.each_leaf.guarantee}"
+                "Every leaf of a written class lies in a rule of its class, and other rows get the class of otherwise. "
+                f"The rules are those of {self.method!r}, which promises: {self.each_leaf.guarantee}"
             )
-        earlier = "exact" if METHODS[self.method].is_exact else "earlier"
         by_weight = " (by weight)" if self.is_weighted else ""
+        means = "get another class than from the tree"
+        means += f", or a share more than {100 * self.tolerance:.6g} points away" if self.keeps_shares else ""
         return (
-            f"At most {100 * self.budget:.6g} % of the training rows{by_weight} are answered differently from the "
-            "tree; on other rows that is an estimate, not a bound. No condition that was deleted for it left a rule "
-            f"with a training reliability more than {self.tolerance:g} below its leaf's, or with another class more "
-            f"common among its rows; {earlier} deletions may move reliability further."
+            f"Of the training rows{by_weight}, of all and of those of each class that the tree predicts, at most "
+            f"{100 * self.budget:.6g} % {means}; on other rows that is an estimate, not a bound."
         )
 
     @cached_property
@@ -289,9 +375,9 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
 
         A budget's guarantee is about the training rows, which satisfy all of them.
         """
-        if self.default is None:
+        if self.layout is None:
             return self.facts_used.used
-        return () if self.budget else find_facts_of_choice(self.each_leaf, self.leaves, self.default)
+        return () if self.budget else find_facts_of_list(self)
 
     def assumes(self, facts: Iterable[str]) -> bool:
         """Whether the guarantee depends on one of some facts.
@@ -339,13 +425,14 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         return len(self.leaves)
 
     def _make(self, place: int) -> Rule:
-        return Rule(self, place)
+        return Rule(self, place if self.layout is None else int(self.layout.rule_lines[place]))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the label of each row: that of the line that decides it.
 
-        In a list the first rule that covers a row decides it, else "otherwise". With one rule for each leaf, the rule
-        with the highest training reliability wins, then the largest training support, the fewest conditions, the first.
+        In a list the first rule of the row's section that covers it decides, else "otherwise" of the section. With one
+        rule for each leaf, the rule with the highest training reliability wins, then the largest training support, the
+        fewest conditions, the first.
 
         Parameters
         ----------
@@ -387,8 +474,15 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         """
         if not self.is_list and not self.is_ordered:  # which of the rules wins is not known: that of the row's own leaf
             return self.find_leaves(rows)
-        order = self.leaves[self.order]
-        return self.line_of_place[find_winners(self.tree, self.paths, self.deleted, order, rows)]
+        order = self.leaves if self.is_list else self.ranking
+        winners = find_winners(self.tree, self.paths, self.deleted, order, rows)
+        line = self.line_of_place[winners]
+        if self.layout is not None:
+            none = np.flatnonzero(winners < 0)
+            if len(none):  # a section is what the tree sends to its node, so a row's leaf tells its section
+                sections = self.section_of_leaf[self.find_leaves(rows)[none]]
+                line[none] = self.layout.rest_lines[sections]
+        return line
 
     def predict_proba(self, X: Any, of: str = "line") -> NDArray[np.float64]:
         """Predict class shares: those of the training rows of the line that decides each row, or the tree's own.
@@ -398,7 +492,8 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         X : array-like or data frame of shape (n_rows, n_features), or a table
             A table as in :func:`simplify` is read a batch at a time.
         of : {"line", "leaf"}, default="line"
-            ``"line"`` gives the shares of the deciding line; rules made without rows give those of the row's own leaf.
+            ``"line"`` gives the shares of the deciding line; rules that state no share and were made without rows give
+            those of the row's own leaf.
             ``"leaf"`` gives the tree's own probabilities, as its model predicts them; of a tree fitted with
             ``monotonic_cst``, the shares of the rows before scikit-learn clipped them.
 
@@ -437,15 +532,34 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         -------
         ndarray of bool, shape (n_rows, n_rules)
         """
-        return self._on_rows(
-            "covers", X, lambda rows: cover_rows(self.tree, self.paths, self.deleted, rows, self.leaves)
-        )
+        return self._on_rows("covers", X, self._cover)
+
+    def _cover(self, rows: Rows) -> NDArray[np.bool_]:
+        return cover_rows(self.tree, self.paths, self.deleted, rows, self.leaves)
+
+    def find_active(self, rows: Rows) -> NDArray[np.bool_]:
+        """Find the lines that hold for each row, in the tree's own terms: rules that cover it, else "otherwise".
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows, n_lines)
+        """
+        covered = self._cover(rows)
+        if self.layout is None:
+            return covered
+        active: NDArray[np.bool_] = self.find_lines(rows)[:, None] == np.arange(self.n_lines)
+        active[:, self.layout.rule_lines] = covered
+        return active
 
     def write_predictions(self, table: Any, to: Any) -> int:
         """Write a table with the predicted class of each row, the number of its line (from 1) and its reliability.
 
-        The columns ``prediction``, ``rule`` and ``reliability`` are appended. The output is written whole or not at
-        all.
+        The columns ``prediction``, ``rule`` and ``reliability`` are appended; the last is the share that the line
+        states, as :meth:`predict_proba` gives it. The output is written whole or not at all.
 
         Parameters
         ----------
@@ -672,13 +786,18 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
             return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
-        views = ("each_leaf", "before_choice", "sections")  # which hold the rows, or these rules again
+        views = ("each_leaf", "sections")  # which hold the rows, or these rules again
         kept = {name: value for name, value in self.__dict__.items() if name not in views}
         return {**kept, "training": None, "domain": None}  # the caller's rows stay with the caller
 
     def __repr__(self) -> str:
         told = f"{len(self)} rules with {self.n_conditions} conditions"
-        told += ", one for each leaf" if self.default is None else f", otherwise {self.tree.class_names[self.default]}"
+        if self.layout is None:
+            told += ", one for each leaf"
+        elif self.layout.n_sections == 1:
+            told += f", {self.rest_word()} {self.tree.class_names[self.layout.defaults[0]]}"
+        else:
+            told += f", in {self.layout.n_sections} sections"
         if self.fidelity is not None:
             agreed = f"{self.fidelity.overall} of {self.fidelity.n_rows} held-out rows"
             return f"<Rules: {told}; approximates {self.fidelity.model}: the same for {agreed}>"

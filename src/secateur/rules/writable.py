@@ -25,17 +25,20 @@ class Writable:
 
         return write_rules(self, format, **options)  # type: ignore[arg-type]
 
-    def to_text(self, *, reasons: bool = False, width: int | None = None) -> str:
+    def to_text(self, *, reasons: bool = False, nested: bool = False, width: int | None = None) -> str:
         """Write the rules as plain text, a line each, with what is predicted above and how far to trust it below.
 
         Parameters
         ----------
         reasons : bool, default=False
-            Also say why each condition was deleted or kept, and why a rule of a leaf is not written.
+            Also say why each condition was deleted or kept.
+        nested : bool, default=False
+            Write the tree instead, as if and else, with branches merged that one line could answer for. No text is
+            shorter, but an answer depends on every test above it.
         width : int, default=None
             Wrap to so many characters; by default lines are as long as they are.
         """
-        return self._write("text", reasons=reasons, width=width)  # type: ignore[no-any-return]
+        return self._write("text", reasons=reasons, nested=nested, width=width)  # type: ignore[no-any-return]
 
     def to_frame(self, library: str | None = None) -> Any:
         """Put the rules into a data frame, one row per line, "otherwise" last.

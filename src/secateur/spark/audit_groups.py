@@ -14,15 +14,14 @@ import numpy as np
 
 from secateur.counting.cell_counts import CellCounts
 from secateur.errors import InputError, shorten
-from secateur.export.sql_audit import GROUPED, SET, SET_BITS, UNKNOWN, Refusal
+from secateur.export.sql_audit import GROUPED, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED
 from secateur.results.audit import AuditCounts, find_cells
 from secateur.rows.checking import TOO_MUCH_WEIGHT
-from secateur.rules.cover_sets import CoverCounts, count_sets
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree
 
-__all__ = ["add_coverage", "count_groups", "read_cover_sets"]
+__all__ = ["add_coverage", "count_groups"]
 
 SHOWN_REFUSALS = 3
 
@@ -65,17 +64,6 @@ def count_groups(
         np.bincount(place * shape[1] + truth, weights, shape[0] * shape[1]).astype(np.float64).reshape(shape),
         np.bincount(place, squares, shape[0]).astype(np.float64),
     )
-
-
-def read_cover_sets(n_rules: int, n_classes: int, groups: Sequence[Mapping[str, Any]]) -> CoverCounts:
-    """Read the groups of a statement of :func:`cover_sets_to_sql`, in any order."""
-    names = [f"{SET}{place}" for place in range(-(-n_rules // SET_BITS))]
-    listed = sorted(groups, key=lambda group: (*(group[name] for name in names), group["truth"]))
-    numbers = np.array([[group[name] for name in names] for group in listed], dtype=np.int64)
-    bits = (numbers.reshape(len(listed), len(names), 1) >> np.arange(SET_BITS)) & 1
-    truth = np.array([group["truth"] for group in listed], dtype=np.int64)
-    weights = np.array([group.get("weight", group.get("n_rows")) for group in listed], dtype=np.float64)
-    return count_sets(bits.reshape(len(listed), -1)[:, :n_rules].astype(bool), truth, weights, n_classes)
 
 
 def add_coverage(counts: AuditCounts, asked: Sequence[int], groups: Sequence[Mapping[str, Any]]) -> None:

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError
 from secateur.export.plain_names import FreeNames
 from secateur.results.audit import Audit, AuditCounter, AuditCounts, finish_audit
 from secateur.results.per_line import check_since
 from secateur.rows.table_columns import derives, own_features
-from secateur.rules.cover_sets import CoverCounter, CoverCounts
+from secateur.rules.line_counts import LineCounts
 from secateur.rules.rules import Rules
 from secateur.spark.columns import check_beside, has_length, list_tested, place_columns, quote
 from secateur.spark.prediction import check_rules
@@ -24,7 +25,7 @@ from secateur.spark.session import check_frame, has_secateur, in_small_methods, 
 from secateur.spark.tasks import CountingTask, RowReader, sum_counts, sum_in_order
 from secateur.tree.tree import Tree
 
-__all__ = ["audit", "count_audit", "count_covers"]
+__all__ = ["audit", "count_audit", "count_lines"]
 
 MOST_IN_SQL = 100  # rules, beyond which tasks are faster
 RULES_AT_ONCE = 100  # that a pass over the rows counts the coverage of: each is a column of a statement
@@ -73,12 +74,14 @@ def count_audit(rules: Rules, df: Any, y: str, sample_weight: str | None) -> Aud
         return counts
 
 
-def count_covers(counter: CoverCounter, df: Any, y: str, sample_weight: str | None) -> CoverCounts | None:
-    """Count the rows of a DataFrame by the rules that cover them; None where only a pipeline can make the columns."""
-    if derives(counter.rules.tree):
-        return None
-    with spark_failures():
-        return _Table.of(counter.rules.tree, df, y, sample_weight).count_covers(counter)
+def count_lines(rules: Rules, df: Any, y: str, sample_weight: str | None) -> LineCounts:
+    """Count the rows of a DataFrame that each line decides, and that each rule covers where SQL can tell."""
+    decided = count_audit(rules, df, y, sample_weight).by_line
+    covered = np.full((len(rules), rules.tree.n_classes), np.nan)
+    if not derives(rules.tree) and not _can_count_many(rules, df):
+        with spark_failures():
+            covered = _Table.of(rules.tree, df, y, sample_weight).count_covered(rules)
+    return LineCounts(decided, covered)
 
 
 def _can_count_many(rules: Rules, df: Any) -> bool:
@@ -182,19 +185,20 @@ class _Table:
                 counts, asked, sorted(found, key=lambda group: (group.get(self.part or "", 0), group["truth"]))
             )
 
-    def count_covers(self, counter: CoverCounter) -> CoverCounts:
-        """Count the rows by the rules that cover them."""
-        from secateur.export.sql_audit import cover_sets_to_sql
-        from secateur.spark.audit_groups import read_cover_sets
+    def count_covered(self, rules: Rules) -> NDArray[np.float64]:
+        """Count the rows of each class that satisfy each written rule, some rules at a time."""
+        from secateur.export.sql_audit import coverage_to_sql
 
-        asked = counter.chosen.tolist()
-        with name_rows(self.rows) as table:
-            text = cover_sets_to_sql(*(counter.rules, asked, self.label, "spark", table), **self.told, by=self.by_part)
-            covered = self.df.sparkSession.sql(text)
-        if self.part is not None:
-            kept = [name for name in covered.columns if name not in (self.part, "weight")]
-            covered = covered.groupBy(*kept).agg(sum_in_order(self.part, "weight").alias("weight"))
-        return read_cover_sets(len(asked), self.tree.n_classes, self._fetch(covered, text))
+        covered, asked = np.zeros((len(rules), rules.tree.n_classes)), rules.leaves.tolist()
+        for first in range(0, len(asked), RULES_AT_ONCE):
+            some = asked[first : first + RULES_AT_ONCE]
+            with name_rows(self.rows) as table:
+                text = coverage_to_sql(rules, some, self.label, "spark", table, **self.told, by=self.by_part)
+                found = self._fetch(self.df.sparkSession.sql(text), text)
+            for group in sorted(found, key=lambda group: (group.get(self.part or "", 0), group["truth"])):
+                for place in range(len(some)):
+                    covered[first + place, group["truth"]] += float(group[f"rows_{place}"])
+        return covered
 
     def _fetch(self, counted: Any, text: str) -> list[dict[str, Any]]:
         with in_small_methods(self.df.sparkSession, text):

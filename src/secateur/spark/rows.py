@@ -13,8 +13,8 @@ from secateur.facts.stating import state_facts, whole_by_dtype
 from secateur.results.audit import AuditCounter
 from secateur.rows.row_source import Counter, Decider, ModelTerms, Progress, RowSource, Work
 from secateur.rows.table_columns import derives, own_features
-from secateur.rules.cover_sets import CoverCounter
-from secateur.spark.auditing import count_audit, count_covers
+from secateur.rules.line_counts import LineCounter
+from secateur.spark.auditing import count_audit, count_lines
 from secateur.spark.columns import check_beside, list_tested, narrow_tree, place_columns, typed_table
 from secateur.spark.prediction import predict
 from secateur.spark.session import check_frame, spark_failures
@@ -78,8 +78,8 @@ class SparkRows(RowSource):
             return self._count_evidence(counter)
         if isinstance(counter, AuditCounter):
             return count_audit(counter.rules, self.df, self.y, self.weight)
-        if isinstance(counter, CoverCounter):
-            return count_covers(counter, self.df, self.y, self.weight)
+        if isinstance(counter, LineCounter):
+            return count_lines(counter.rules, self.df, self.y, self.weight)
         self._reject("Only evidence and audits of one tree are counted on Spark")
 
     def decide(self, tree: Tree, decider: Decider) -> Any:

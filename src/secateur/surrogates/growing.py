@@ -23,9 +23,13 @@ from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Tree, make_tree
 from secateur.words.numbers import shorten_number
 
-__all__ = ["NEIGHBOUR_WEIGHT", "SIZES", "GrownTree", "draw_neighbours", "estimate_fidelity", "grow"]
+__all__ = [
+    *("NEIGHBOUR_WEIGHT", "POWERS", "RARE", "SIZES", "GrownTree", "draw_neighbours", "estimate_fidelity", "grow"),
+    "weigh_classes",
+]
 
 NEIGHBOUR_WEIGHT = 0.3  # of a row
+RARE, POWERS = 0.1, (0.0, 0.5)  # with a class below this share of the answers, trees are also grown with it weighed up
 SWAPPED = (0.1, 0.3, 0.6)  # shares of the columns that come from other rows
 SIZES = (
     *(1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64),
@@ -156,22 +160,26 @@ def estimate_fidelity(
     sizes: Sequence[int],
     random: np.random.Generator,
     seed: int,
+    power: float = 0.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimate for each size the share of rows on which a tree says what the model says, by folds.
+    """Estimate for each size how often a tree says what the model says, by folds.
 
     The first rows are real, the others neighbours of them. A tree is grown without a fold and without the neighbours of
-    its rows, and compared with the model on both. The first result is of the real rows alone; the second counts
-    neighbours as they weigh, and tells sizes apart with less noise: rows that the model was fitted on show what it
-    learned by heart rather than what it does.
+    its rows, and compared with the model on both. The first result is the share of the real rows alone. The second is
+    the mean over classes of F1, so that a rare class counts as much as a common one; it counts neighbours as they
+    weigh, and tells sizes apart with less noise: rows that the model was fitted on show what it learned by heart rather
+    than what it does.
     """
-    n_real = len(codes) - len(neighbours_of)
+    n_real, n_classes = len(codes) - len(neighbours_of), int(answers.max()) + 1
     weights = np.append(np.ones(n_real), np.full(len(neighbours_of), NEIGHBOUR_WEIGHT))
+    grown_with = weights * weigh_classes(answers, weights, power)
     # Each fold gets its share of every answer.
     order = random.permutation(n_real)
     fold = np.empty(n_real, dtype=np.int64)
     fold[order[np.argsort(answers[order], kind="stable")]] = np.arange(n_real) % N_FOLDS
     of_row = np.append(fold, fold[neighbours_of])
-    same, seen_weight = np.zeros((2, len(sizes))), np.zeros(2)
+    same, n_seen = np.zeros(len(sizes)), 0
+    by_class = np.zeros((3, len(sizes), n_classes))  # weights of what both say, of what the tree says, and the model
     for number in range(1 if n_real > MANY_ROWS else N_FOLDS):
         seen = np.flatnonzero(of_row == number)
         rest = of_row != number
@@ -179,10 +187,24 @@ def estimate_fidelity(
             chosen = np.zeros(n_real, dtype=bool)
             chosen[random.permutation(n_real)[:MANY_ROWS]] = True
             rest &= np.append(chosen, chosen[neighbours_of])
-        grown = grow(codes[rest], answers[rest], weights[rest], sizes[-1], seed)
-        agrees = grown.answer(codes[seen], sizes) == answers[seen]
-        counted = np.stack([seen < n_real, weights[seen]])
-        same += counted @ agrees.T
-        seen_weight += counted.sum(axis=1)
-    real, mixed = same / seen_weight[:, None]
-    return real, mixed
+        grown = grow(codes[rest], answers[rest], grown_with[rest], sizes[-1], seed)
+        said, is_real, heavy = grown.answer(codes[seen], sizes), seen < n_real, weights[seen]
+        agrees = said == answers[seen]
+        same += agrees[:, is_real].sum(axis=1)
+        n_seen += int(is_real.sum())
+        for place in range(len(sizes)):
+            both = np.flatnonzero(agrees[place])
+            by_class[0, place] += np.bincount(answers[seen[both]], heavy[both], n_classes)
+            by_class[1, place] += np.bincount(said[place], heavy, n_classes)
+            by_class[2, place] += np.bincount(answers[seen], heavy, n_classes)
+    occurs = by_class[2, 0] > 0
+    hits, by_tree, by_model = by_class[:, :, occurs]
+    return same / n_seen, (2 * hits / (by_tree + by_model)).mean(axis=1)
+
+
+def weigh_classes(answers: NDArray[np.int64], weights: NDArray[np.float64], power: float) -> NDArray[np.float64]:
+    """Weigh rare classes up: by 0 not at all, by 1 until all classes weigh the same."""
+    sizes = np.bincount(answers, weights)
+    share = sizes[answers] / sizes.sum()
+    factor: NDArray[np.float64] = share**-power
+    return factor

@@ -95,6 +95,14 @@ class Paths:
         """Slice the (rule, edge) pairs of one rule, root to leaf."""
         return slice(int(self.offsets[rule]), int(self.offsets[rule + 1]))
 
+    def list_path(self, node: int) -> list[int]:
+        """List the edges from the root to a node."""
+        links = []
+        while node > 0:
+            links.append(node)
+            node = int(self.parent[node])
+        return links[::-1]
+
     def count(self, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Count the marked (rule, edge) pairs of each rule."""
         counts, offsets = np.zeros(self.n_rules, dtype=np.int64), self.offsets

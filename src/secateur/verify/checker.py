@@ -49,11 +49,11 @@ def verify_rules(
         ``class_counts`` and ``leaf_counts`` (NaN where not known); for each edge of each leaf's path, leaf after leaf
         and root to leaf, ``links``, ``deleted``, ``kinds``, ``before``, ``after``, ``numbers`` and ``nodes``, where
         ``links[offsets[i]:offsets[i + 1]]`` are those of leaf ``i``. All this before lines were chosen. ``list`` is
-        None, or of a list ``leaves`` (places of the written rules), ``default`` (class of "otherwise"), ``budget``,
-        ``tolerance``, the columns of edges from ``deleted`` on after the budget was spent, ``class_counts`` and
-        ``decided_counts`` of the written rules (the latter ends with "otherwise"), ``stands_for`` (places of leaves,
-        for each written rule), ``drop_costs`` (what dropping each leaf's rule cost: two shares of mixed rows and one of
-        training rows) and ``approximates`` (the model that the tree stands in for).
+        None, or of a list ``leaves`` (places of the written rules), ``nodes``, ``defaults`` and ``starts`` (where each
+        section begins, the class of its "otherwise", and its first rule), ``shares`` and ``windows`` (what each line
+        states), ``budget``, ``tolerance``, the columns of edges as they are written (``nodes_of_edges`` instead of
+        ``nodes``), ``class_counts`` of the rules, ``decided_counts`` of the lines, ``stands_for`` (places of leaves,
+        for each line) and ``approximates`` (the model that the tree stands in for).
     read_rows : callable, default=None
         Gives the training rows in parts, each a matrix in the tree's dtype and codes, class indices, and weights or
         None; called once, or twice for a list.
@@ -132,8 +132,6 @@ def _is_there(case: Case, path: str) -> bool:
         return name in case.parameters
     if part == "approximation":
         return record["list"] is not None and record["list"]["approximates"] is not None
-    if part == "unwritten[]":
-        return record["list"] is not None and not np.isnan(record["list"]["drop_costs"]).all()
     if part != "tree":
         return bool(record.get("is_ranked", True))  # else counts are those of the tree
     if name == "categories":

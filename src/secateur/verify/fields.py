@@ -60,14 +60,22 @@ FIELDS: Mapping[str, Field] = {
     "budget": Field(RECOUNTED, "fraction of training rows whose answer may differ from the tree's"),
     "tolerance": Field(
         RECOUNTED,
-        "how far below its leaf's the reliability of a rule may fall by a deletion that the budget pays for",
+        "of a list: how far a line's share may lie from that of a row's own leaf; 1 keeps classes only",
     ),
     "guarantee": Field(PROVED, "what is preserved, in a sentence"),
     "is_ranked": Field(PROVED, "whether the counts come from rows, so that overlapping rules can be ranked"),
     "is_weighted": Field(
         RECOUNTED, "whether the counts are sums of weights rather than numbers of rows", "whether rows have weights"
     ),
+    "of": Field(STATED, "the class of interest, by whose share lines were ordered when they were made; null for none"),
+    "sections": Field(PROVED, "the node at which each section begins, as printed; null with one rule per leaf"),
     "lines": Field(PROVED, "every line that answers, as printed"),
+    "lines[].section": Field(PROVED, "place of its section; null with one rule per leaf"),
+    "lines[].share": Field(
+        PROVED,
+        "the share of its class that the line states; null where only classes are kept, and with one rule per leaf",
+    ),
+    "lines[].window": Field(PROVED, "the least and the largest share of the leaves that it may answer for, or null"),
     "lines[].leaf_id": Field(PROVED, 'node id of the leaf that the rule comes from; null for "otherwise"'),
     "lines[].prediction": Field(PROVED, "the class label"),
     "lines[].class_counts": Field(
@@ -78,28 +86,14 @@ FIELDS: Mapping[str, Field] = {
     ),
     "lines[].stands_for": Field(
         PROVED,
-        "node ids of the leaves that lie in the rule, in source order; with one rule per leaf, its own leaf; null for "
-        '"otherwise"',
+        "node ids of the leaves that lie in the line, in source order; of “otherwise”, those of its section that "
+        "lie in no rule; with one rule per leaf, its own leaf",
     ),
     "lines[].text": Field(PROVED, "the line with exact numbers"),
     "lines[].reasons": Field(PROVED, "for each edge of the leaf's path, root to leaf"),
     "lines[].reasons[].link_id": Field(PROVED, "the edge"),
     "lines[].reasons[].deleted": Field(PROVED, "whether its condition was deleted"),
     "lines[].reasons[].text": Field(PROVED, "why it was deleted or kept"),
-    "unwritten": Field(
-        PROVED, "the rules of leaves that a list does not write though their class is written, in source order"
-    ),
-    "unwritten[].leaf_id": Field(PROVED, "the leaf"),
-    "unwritten[].covered_by": Field(PROVED, "the leaf of the first line that stands for it, or null"),
-    **{
-        f"unwritten[].{name}": Field(STATED, f"{meaning}; null without a budget", "what dropped rules cost")
-        for name, meaning in {
-            "before": "share of training and shuffled rows that differ from the tree before it was dropped",
-            "after": "the same after it was dropped",
-            "number": "share of the training rows that dropping it added",
-        }.items()
-    },
-    "unwritten[].text": Field(PROVED, "the same in words"),
     "leaves": Field(PROVED, "what became of the rule of each leaf, in columns"),
     "leaves.leaf_ids": Field(PROVED, "by leaf: node id"),
     "leaves.predictions": Field(PROVED, "by leaf: class label"),
@@ -110,10 +104,13 @@ FIELDS: Mapping[str, Field] = {
     "leaves.leaf_counts": Field(
         RECOUNTED, "by leaf: (weighted) training rows of each class that reach it; null where not known", COUNTS
     ),
-    "before_budget": Field(PROVED, "the same columns before the budget was spent; null without a budget"),
+    "written": Field(
+        PROVED,
+        "of a list: what became of the paths of its rules, in the order of the lines; null with one rule per leaf",
+    ),
     **{
         f"{part}.{name}": field
-        for part in ("leaves", "before_budget")
+        for part in ("leaves", "written")
         for name, field in {
             "class_counts": Field(
                 RECOUNTED,
@@ -272,8 +269,8 @@ CONFLICT = Behind(
 )
 DIFFERING = Behind(
     *(STATED, STATED, STATED, None),
-    "`before`, `after`: share of training and shuffled rows that differ from the tree, before and without the "
-    "condition; `number`: of training rows, what the deletion added, or what would differ",
+    "`before`, `after`: share of training and shuffled rows that are off, before and without the condition; "
+    "`number`: of training rows, what the deletion added, or what would be off",
 )
 
 REASONS: Mapping[str, Behind] = {
@@ -289,7 +286,8 @@ REASONS: Mapping[str, Behind] = {
     "certainty-kept": FACTORS,
     "not-significant": FACTORS,
     "within-budget": CONFLICT,
-    "decided-otherwise": DIFFERING,
+    "paid": DIFFERING,
+    "within-window": Behind(),
     "untouched": Behind(),
     "not-certified": Behind(),
     "matched": Behind(number=PROVED, meaning=SHIFT),
@@ -301,7 +299,9 @@ REASONS: Mapping[str, Behind] = {
     "significant": FACTORS,
     "no-rows": Behind(number=PROVED, meaning=SHIFT),
     "over-budget": CONFLICT,
-    "too-many-otherwise": DIFFERING,
+    "too-dear": DIFFERING,
+    "keeps-out": Behind(node=PROVED, meaning="`node`: a leaf that the line may not answer for, and would meet"),
+    "heading": Behind(),
     "too-unreliable": Behind(RECOUNTED, STATED, meaning=RELIABLE),
     "contradicted": Behind(RECOUNTED, STATED, node=STATED, meaning=f"{RELIABLE}; `node`: the leaf of the other rule"),
 }

@@ -11,7 +11,7 @@ import numpy as np
 from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.run_walks import run_met
 from secateur.methods import Why
-from secateur.methods.covering import find_containment
+from secateur.methods.leaf_masks import LeafMasks, make_mask
 from secateur.tree.facts import NO_FACTS, Facts
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["FactsUsed", "find_facts_of_choice", "list_facts"]
+__all__ = ["FactsUsed", "find_facts_of_list", "list_facts"]
 
 EXACT = (Why.NO_FOREIGN_LEAF, Why.FEATURE_REDUNDANT)
 
@@ -99,31 +99,36 @@ def list_facts(tree: Tree) -> list[str]:
     return [*texts, *(tree.describe_decimals(feature) for feature in facts.decimals_of)]
 
 
-def find_facts_of_choice(rules: Rules, chosen: NDArray[np.int64], otherwise_id: int) -> tuple[str, ...]:
-    """List the facts that some rules depend on as the only ones: their own, and those by which they miss no leaf.
+def find_facts_of_list(rules: Rules) -> tuple[str, ...]:
+    """List the facts that the lines of a list depend on.
 
-    A leaf of a class other than ``otherwise_id`` may lie in one of the chosen rules, or be out of reach, only because
-    of a stated fact.
+    Without one of them a line would meet a leaf of its section that it must not answer for, or such a leaf would be
+    left to "otherwise".
     """
-    tree, paths, used = rules.tree, rules.paths, rules.facts_used.used
-    if not tree.facts or not rules.parameters.get("domain_knowledge", True):
-        return used
-    written = paths.leaf_class != otherwise_id
+    tree, layout = rules.tree, rules.layout
+    if not tree.facts or layout is None or not rules.parameters.get("domain_knowledge", True):
+        return ()
+    if not rules.is_exact:
+        return rules.each_leaf.facts_used.used
+    paths, first, last = rules.paths, *tree.leaf_runs
+    may_answer = rules.find_answerable()
+    lines = [(int(layout.section_of_line[line.index]), line.kept_ids, line.is_otherwise) for line in rules.lines]
 
     def suffice(facts: Facts) -> bool:
-        found = find_containment(find_feasible(replace(tree, facts=facts)).tree, paths, rules.deleted)
-        covered = np.concatenate([np.zeros(0, np.int64), *(found.of_rule(rule) for rule in chosen.tolist())])
-        return not (written & found.is_possible & ~np.isin(np.arange(paths.n_rules), covered)).any()
+        masks = LeafMasks(find_feasible(replace(tree, facts=facts)).tree, paths)
+        contained = [0] * layout.n_sections
+        for (section, links, is_otherwise), may in zip(lines, may_answer, strict=True):
+            node = int(layout.nodes[section])
+            own = make_mask(range(int(first[node]), int(last[node]))) & masks.possible
+            edges = [masks.edge(link) for link in links]
+            met = own & ~contained[section] if is_otherwise else own & masks.met_by(edges)
+            if met & ~may:
+                return False
+            contained[section] |= 0 if is_otherwise else masks.inside(edges)
+        return True
 
-    others = [(words, fact) for words, fact in rules.facts_used.stated if words not in used]
-    known = tree.facts
-    for _, fact in others:
-        fewer = known.leave_out(fact, tree.n_features)
-        known = known if fewer is None else fewer
-    if suffice(known):
-        return used
-    known, needed = tree.facts, {*used}
-    for words, fact in others:
+    known, needed = tree.facts, set()
+    for words, fact in rules.facts_used.stated:
         fewer = known.leave_out(fact, tree.n_features)
         if fewer is not None and suffice(fewer):
             known = fewer

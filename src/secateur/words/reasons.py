@@ -53,10 +53,11 @@ WORDS: dict[int, str] = {
         "without it the rows in conflict go {moved} of training and shuffled rows together, and {share} of the "
         "training rows are new there: within the {conflict_share} that may be"
     ),
-    Why.DECIDED_OTHERWISE: (
-        "without it the rows that differ from the tree go {moved} of training and shuffled rows together (of "
-        "the training rows alone, {change}): within the budget of {budget_share}"
+    Why.PAID: (
+        "without it the rows that are off go {moved} of training and shuffled rows together (of the training rows "
+        "alone, {change}): within the budget of {budget_share}"
     ),
+    Why.WITHIN_WINDOW: "without it every leaf of the section that the line meets still says {name}{window}",
     Why.UNTOUCHED: "the method deletes nothing",
     Why.NOT_CERTIFIED: "the method has no certificate for it, though no leaf of another class would be met",
     Why.MATCHED: "it points to {name}, whose share rises by {points} points",
@@ -82,10 +83,12 @@ WORDS: dict[int, str] = {
         "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
         "in conflict: beyond the {conflict_share} that may be"
     ),
-    Why.TOO_MANY_OTHERWISE: (
+    Why.TOO_DEAR: (
         "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
-        "answered differently from the tree: beyond the budget of {budget_share}"
+        "off: beyond the budget of {budget_share}, of all rows or of one class"
     ),
+    Why.KEEPS_OUT: "without it the line would meet {kept_out}",
+    Why.HEADING: "it belongs to the heading",
     Why.TOO_UNRELIABLE: (
         "without it {share_after} of the rule's rows would be {name}, where its leaf has {share_before}: {guarded}"
     ),
@@ -176,7 +179,7 @@ def make_reasons(
             words = f"{words}, given that {'; '.join(grounds)}"
         if point is not None:
             seen = _read_witness(tree, leaf, feature, point)
-            words = seen if kind in ("not-certified", "untouched") else f"{words}; {seen}"
+            words = seen if kind in ("not-certified", "untouched", "keeps-out") else f"{words}; {seen}"
         reasons.append(
             Reason(
                 link_id=link,
@@ -231,6 +234,12 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "tolerated": lambda of: f"{100 * of.parameters.get('tolerance', math.nan):.6g}",
     "share_after": lambda of: read_share_beside(of.after, of.limit),
     "share_before": lambda of: read_share(of.before),
+    "window": lambda of: (
+        f", with shares no more than {200 * of.parameters['tolerance']:.6g} points apart"
+        if "tolerance" in of.parameters
+        else ""
+    ),
+    "kept_out": lambda of: f"leaf {of.node}" if of.node >= 0 else "a leaf that it may not answer for",
     "guarded": lambda of: (
         f"more than {100 * of.parameters['tolerance']:.6g} points below"
         if of.before - of.after > of.parameters.get("tolerance", math.inf) + SLACK

@@ -8,7 +8,7 @@ import numpy as np
 
 from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.run_walks import run_witnesses
-from secateur.methods import Deletions
+from secateur.methods import Deletions, Why
 from secateur.tree.paths import Paths
 from secateur.tree.regions import (
     Region,
@@ -55,7 +55,9 @@ class Witnesses:
             self._search(block)
             self._is_searched[block] = True
         span = self._paths.entries(rule)
-        leaves: list[int] = np.where(self._deletions.deleted[span], -1, self._leaves[span]).tolist()
+        made = self._deletions
+        found = np.where(made.deleted[span] | (made.why[span] == Why.HEADING), -1, self._leaves[span])
+        leaves: list[int] = np.where(made.why[span] == Why.KEEPS_OUT, made.node[span], found).tolist()
         return leaves
 
     def points(self, rule: int) -> list[Point | None]:

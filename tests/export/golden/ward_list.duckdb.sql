@@ -1,5 +1,5 @@
 -- 1 rule by secateur, and "otherwise". Exact for every possible row: each row gets the class that the tree
--- predicts, from a rule that covers it or, where none does, back.
+-- predicts.
 WITH typed AS (
   SELECT
     NULLIF(

@@ -79,15 +79,18 @@ function leafOf(entries) {
   return leaf;
 }
 
-// A line of a list: a rule, or "otherwise", which comes last.
-const lineOf = (list, line) => list.rules[line] ?? list.otherwise;
+// Lines of a section; "otherwise" comes last. What a line keeps begins with the heading of its section.
+const linesOf = (list, section) => [...list.lines.keys()].filter((line) => list.lines[line].section === section);
+const headingOf = (list, one) => list.sections[one.section];
+const ownLinks = (list, one) => one.kept.slice(headingOf(list, one).length);
 
-// What a list says of a row: the line that decides, the rules that hold, the class, and the leaf.
+// What a list says of a row: the line that decides, the rules that hold, the class, and the leaf. "Otherwise" keeps the
+// heading alone, and sections have no row in common, so the first line that holds decides.
 function decide(entries, place = state.place) {
   const values = toFeatures(entries);
   const holds = (link) => goesLeft(parent[link], values) === (isLeft[link] === 1);
   const list = data.lists[place];
-  const holding = [...list.rules.keys()].filter((line) => list.rules[line].kept.every(holds));
-  const line = holding.length ? holding[0] : list.rules.length;
-  return { line, holding, leaf: leafOf(entries), holds, class: lineOf(list, line).class };
+  const met = [...list.lines.keys()].filter((line) => list.lines[line].kept.every(holds));
+  const holding = met.filter((line) => list.lines[line].rule !== null);
+  return { line: met[0], holding, leaf: leafOf(entries), holds, class: list.lines[met[0]].class };
 }

@@ -106,7 +106,7 @@ function across(scale) {
 function litLeaves() {
   const line = lineLit();
   if (line === null) return null;
-  const { leaves, partly } = listNow().rules[line];
+  const { leaves, partly } = listNow().lines[line];
   return { wholly: new Set(leaves), partly: new Set(partly) };
 }
 
@@ -260,9 +260,9 @@ function showPath() {
   }
   const rule = ruleOfLeaf.get(node);
   const { source_support: rows, source_hits: hits } = data.rules[rule];
-  const list = listNow();
-  const lines = list.rules.map((one, line) => [one, line]).filter(([one]) => one.leaves.includes(node) || one.partly.includes(node)).map(([, line]) => line + 1);
-  const by = lines.length ? `In the list: ${lines.length === 1 ? "rule" : "rules"} ${lines.join(", ")}.` : "In the list: “otherwise”.";
+  const { lines } = listNow();
+  const numbers = [...lines.keys()].filter((line) => lines[line].leaves.includes(node) || lines[line].partly.includes(node)).map((line) => line + 1);
+  const by = numbers.length ? `In the list: ${numbers.length === 1 ? "line" : "lines"} ${numbers.join(", ")}.` : "";
   said.replaceChildren(
     make("h3", { dir: "auto" }, `Leaf ${node}: `, chip(tree.leaf_class[node])),
     make("p", {}, rows === null ? "" : `${rowsText(rows)}${rows ? `, ${share(hits / rows)} of them of this class` : ""}. `, by),

@@ -133,11 +133,13 @@ function metItem(links) {
   return make("li", {}, make("span", { class: "mark" }, "✓"), conditionSpan(links), make("small", {}, ` here ${rowValue(links)}`));
 }
 
-// Why no rule holds: of each line what the row does not have, the lines that lack least first.
-function missedItems(found) {
-  const missed = listNow().rules.map((rule, line) => ({ line, links: groupLinks(rule.kept).filter((links) => !links.every(found.holds)) }));
+// Why no rule of the section holds: of each what the row does not have, the rules that lack least first.
+function missedItems(found, section) {
+  const list = listNow();
+  const rules = linesOf(list, section).slice(0, -1);
+  const missed = rules.map((line) => ({ line, links: groupLinks(ownLinks(list, list.lines[line])).filter((links) => !links.every(found.holds)) }));
   missed.sort((a, b) => a.links.length - b.links.length || a.line - b.line);
-  const item = ({ line, links }) => make("li", {}, make("span", { class: "mark" }, "–"), `Rule ${line + 1} asks `, joined(links), make("small", {}, ` here ${links.map(rowValue).join(", ")}`));
+  const item = ({ line, links }) => make("li", {}, make("span", { class: "mark" }, "–"), `Line ${line + 1} asks `, joined(links), make("small", {}, ` here ${links.map(rowValue).join(", ")}`));
   const rest = missed.slice(3);
   const more = rest.length ? make("details", {}, make("summary", {}, `and ${plural(rest.length, "rule", "rules")} more`), make("ul", {}, rest.slice(0, 200).map(item))) : null;
   return [make("ul", {}, missed.slice(0, 3).map(item)), more];
@@ -172,7 +174,7 @@ function leafWords(found) {
   const sure = rows ? `: ${share(hits / rows)} of ${rowsText(rows)}` : "";
   if (own !== found.class) return make("p", { class: "odds" }, "The tree itself says ", chip(own), ` here (leaf ${found.leaf}${sure}): the short list differs from it on this row.`);
   const words = `In the tree this row ends in leaf ${found.leaf}${sure ? `${sure} are ${shorten(data.classes[own], 60)}` : ""}.`;
-  const { limits: range, hits: ofLine, rows: all } = lineOf(listNow(), found.line);
+  const { limits: range, hits: ofLine, rows: all } = listNow().lines[found.line];
   const differs = rows && range && (hits / rows < range[0] || hits / rows > range[1]);
   return make("p", { class: differs ? "aside" : "fine" }, words, differs ? ` That is ${hits / rows < range[0] ? "less" : "more"} sure than the ${share(ofLine / all)} above.` : "");
 }
@@ -190,18 +192,22 @@ function showVerdict() {
   }
   const list = listNow();
   const found = decide(entries);
-  const one = lineOf(list, found.line);
-  const isRule = found.holding.length > 0;
-  const by = isRule ? `rule ${found.line + 1}` : "no rule holds";
-  byId("row-answer").replaceChildren(make("h3", {}, chip(found.class, 120)), make("p", {}, `${by}: `, decidedWords(one, true)));
+  const one = list.lines[found.line];
+  const isRule = one.rule !== null;
+  const hasRules = linesOf(list, one.section).length > 1;
+  const heading = headingOf(list, one);
+  byId("row-answer").replaceChildren(make("h3", {}, chip(found.class, 120)), make("p", {}, `line ${found.line + 1}${isRule ? "" : hasRules ? ", otherwise" : ", always"}: `, decidedWords(one, true)));
   const asked = new Set(isRule ? one.kept.map(fieldOfLink) : []);
   data.form.fields.forEach((_, place) => byId(`field-${place}`).closest(".field").classList.toggle("unasked", isRule && !asked.has(place)));
   const others = found.holding.slice(1);
   const broken = data.form.fields.flatMap((field, place) => brokenFacts(field, entries[place]));
-  const parts = isRule
-    ? [make("h4", {}, "Because"), make("ul", {}, one.kept.length ? groupLinks(one.kept).map(metItem) : make("li", {}, make("span", { class: "mark" }, "✓"), "it always holds"))]
-    : list.rules.length ? [make("h4", {}, "Because no rule holds"), ...missedItems(found)] : [];
-  if (others.length) parts.push(make("p", { class: "fine" }, `${others.length === 1 ? "Rule" : "Rules"} ${others.map((line) => line + 1).join(", ")} ${others.length === 1 ? "holds" : "hold"} too${others.some((line) => list.rules[line].class !== one.class) ? "; these rules disagree, and the first decides" : ""}.`));
+  const parts = heading.length ? [make("h4", {}, "Its section"), make("ul", { class: "section" }, groupLinks(heading).map(metItem))] : [];
+  if (isRule) {
+    const own = groupLinks(ownLinks(list, one));
+    const always = `it holds for ${heading.length ? "the whole section" : "every row"}`;
+    parts.push(make("h4", {}, "Because"), make("ul", {}, own.length ? own.map(metItem) : make("li", {}, make("span", { class: "mark" }, "✓"), always)));
+  } else if (hasRules) parts.push(make("h4", {}, `Because no rule${heading.length ? " of its section" : ""} holds`), ...missedItems(found, one.section));
+  if (others.length) parts.push(make("p", { class: "fine" }, `${others.length === 1 ? "Line" : "Lines"} ${others.map((line) => line + 1).join(", ")} ${others.length === 1 ? "holds" : "hold"} too${others.some((line) => list.lines[line].class !== one.class) ? "; these rules disagree, and the first decides" : ""}.`));
   if (broken.length) parts.push(make("p", { class: "odds" }, brokenWords(broken, list)));
   byId("row-said").replaceChildren(...[...parts, leafWords(found), ...changesPart()].filter(Boolean));
 }

@@ -27,8 +27,7 @@ let folded = [];
 addEventListener("beforeprint", () => {
   folded = [...document.querySelectorAll("details.fold:not([open])")];
   for (const one of folded) one.open = true;
-  isWhole = true;
-  showList();
+  showWholeList();
   printTree();
   table.shown = Math.max(table.shown, 400);
   showRules();

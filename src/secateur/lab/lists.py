@@ -1,0 +1,295 @@
+"""How short a list about a tree can be, what it keeps of answers and probabilities, and what it costs to read.
+
+Lists of several tolerances, numbers of sections and budgets lie beside pruned trees. A pruned tree is taken from the
+path of cost-complexity pruning so that its text is as long as the list of the same split, as nearly as the path allows;
+it is read as a list, and leaf by leaf. Only CART trees are pruned: the stand-in's local search has no such path.
+
+Conditions are counted as bounds, of which "a < x ≤ b" has two, and a split between sections as two; beside them stand
+conditions as they read. Rows are answered by what lines ask, never by asking the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.choosing import ListForm, choose_lines, choose_lines_by_budget
+from secateur.datasets import Dataset
+from secateur.lab.figures import load_pyplot, write_figures
+from secateur.lab.pages import Page
+from secateur.lab.protocol import Arm, Study, split_rows
+
+__all__ = [
+    *("BUDGETS", "FORMS", "LIST", "LISTS", "PRUNED", "PRUNED_LEAVES", "TE2RULES", "LengthPoint", "compare_texts"),
+    *("count_checks", "draw_lengths", "find_points", "lists_page", "measure_lists", "name_form"),
+]
+
+LIST, TE2RULES = "list", "TE2Rules"
+PRUNED, PRUNED_LEAVES = "pruned, read as a list", "pruned, leaf by leaf"
+TOLERANCES, SECTIONS, BUDGETS = (0.05, 0.1, 0.2, 1.0), (1, 2, 4), (0.005, 0.01, 0.02)
+# Tolerance, most sections, budget.
+FORMS: tuple[tuple[float, Any, float], ...] = (
+    *((tolerance, sections, 0.0) for tolerance in TOLERANCES for sections in SECTIONS),
+    *((tolerance, "auto", 0.0) for tolerance in (0.1, 1.0)),
+    *((0.1, 4, budget) for budget in BUDGETS),
+)
+METRICS = (
+    *("conditions_left", "read_left", "rules_left", "lines", "disagreement", "off", "off_worst", "delta_accuracy"),
+    *("delta_auc", "delta_brier", "checks"),
+)
+
+
+@dataclass(frozen=True)
+class LengthPoint:
+    """A text at one setting: means over data sets; None where it has no such number."""
+
+    method: str
+    knob: str
+    n_splits: int  # of each data set
+    conditions_left: float  # percentages of the tree's bounds, and of its rules
+    rules_left: float
+    disagreement: float  # percentage of unseen rows that get another class than from the tree
+    delta_accuracy: float
+    read_left: float | None = None  # percentage of the tree's conditions as they read
+    lines: float | None = None
+    off: float | None = None  # percentage of unseen rows that are off, and that of the class that has most
+    off_worst: float | None = None
+    delta_auc: float | None = None
+    delta_brier: float | None = None
+    checks: float | None = None  # conditions that a person looks at to find the line of an unseen row
+
+
+def compare_texts(
+    source: secateur.Rules,
+    n_conditions: int,
+    n_rules: int,
+    predicted: NDArray[Any],
+    answers: NDArray[Any],
+    labels: NDArray[Any],
+) -> dict[str, Any]:
+    """Measure a text of some length against the tree's own rules and its answers on rows left out."""
+    return {
+        "conditions_left": 100 * n_conditions / source.n_edges,
+        "rules_left": 100 * n_rules / len(source),
+        "disagreement": 100 * float(np.mean(predicted != answers)),
+        "delta_accuracy": 100 * float(np.mean(predicted == labels) - np.mean(answers == labels)),
+    }
+
+
+def measure_lists(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
+    """Fit one tree, and measure every list about it on the rows left out."""
+    X_train, X_test, y_train, y_test = split_rows(data, split)
+    model = arm.fit(data, split, X_train, y_train)
+    source = secateur.simplify(model, X_train, y_train, method="none", each_leaf=True)
+    exact = secateur.simplify(model, X_train, y_train, each_leaf=True)
+    answers = source.predict(X_test)
+    rows, lengths = [], {}
+    for tolerance, sections, budget in FORMS:
+        form = ListForm(tolerance, sections)
+        if not budget:
+            rules = choose_lines(exact, form)
+        elif budget == BUDGETS[0]:
+            spent = dict(zip(BUDGETS, choose_lines_by_budget(exact, BUDGETS, form), strict=True))
+        rules = spent[budget] if budget else rules
+        knob = name_form(tolerance, sections, budget)
+        audit = rules.audit(X_test, y_test)
+        decided = _decide(rules, X_test)
+        rows.append(
+            {
+                **{"method": LIST, "knob": knob},
+                **compare_texts(source, rules.n_edges, len(rules), decided, answers, y_test),
+                "read_left": 100 * rules.n_conditions / source.tree_conditions,
+                "lines": rules.n_lines,
+                "off": audit.off,
+                "off_worst": float(np.nanmax(audit.off_by_class)),
+                "delta_auc": audit.auc - audit.tree_auc,
+                "delta_brier": audit.brier - audit.tree_brier,
+                "checks": count_checks(rules, X_test),
+            }
+        )
+        lengths[knob] = rules.n_edges
+    if isinstance(model, DecisionTreeClassifier):
+        shown = {name_form(0.1, 4, budget): lengths[name_form(0.1, 4, budget)] for budget in (0.0, *BUDGETS)}
+        rows += _measure_pruned(model, source, (X_train, y_train, X_test, y_test), shown)
+    return {"n_rules": len(source), "rows": rows}
+
+
+def name_form(tolerance: float, sections: Any, budget: float) -> str:
+    """Name a form for a table.
+
+    Examples
+    --------
+    >>> name_form(0.1, 4, 0.01), name_form(1.0, 1, 0.0)
+    ('ε = 0.1, 4 sections, budget 1 %', 'classes only, 1 section')
+    """
+    shares = "classes only" if tolerance == 1 else f"ε = {tolerance:g}"
+    parts = "sections auto" if sections == "auto" else f"{sections} section{'' if sections == 1 else 's'}"
+    return f"{shares}, {parts}" + (f", budget {100 * budget:g} %" if budget else "")
+
+
+def _decide(rules: secateur.Rules, X: Any) -> NDArray[Any]:
+    """Give each row the class of the first line whose conditions it satisfies; never by asking the tree."""
+    holds = _find_holding(rules, X)
+    decided: NDArray[Any] = rules.tree.classes[rules.class_ids[holds.argmax(axis=1)]]
+    return decided
+
+
+def _find_holding(rules: secateur.Rules, X: Any) -> NDArray[np.bool_]:
+    """Whether each row satisfies each line, headings among its conditions, shape (n_rows, n_lines)."""
+    passed = _pass_edges(rules, X)
+    return np.column_stack([passed[:, list(line.kept_ids)].all(axis=1) for line in rules.lines])
+
+
+def _pass_edges(rules: secateur.Rules, X: Any) -> NDArray[np.bool_]:
+    """Whether each row of a matrix of numbers satisfies each edge, by its child node."""
+    tree, paths = rules.tree, rules.paths
+    left = np.asarray(X, dtype=np.float32)[:, np.maximum(tree.feature, 0)] <= tree.upper
+    found: NDArray[np.bool_] = left[:, paths.parent] == paths.is_left
+    return found
+
+
+def count_checks(rules: secateur.Rules, X: Any) -> float:
+    """Count the conditions that a person looks at, on average, to find the line of a row.
+
+    Headings are read from the top until one holds, then the lines of its section; of each, conditions until one fails.
+    """
+    passed = _pass_edges(rules, X)
+
+    def look(conditions: Sequence[Any], reading: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        looked, holds = np.zeros(len(passed), dtype=np.int64), reading.copy()
+        for condition in conditions:
+            looked += holds
+            holds &= passed[:, list(condition.link_ids)].all(axis=1)
+        return looked, holds
+
+    total, searching = np.zeros(len(passed), dtype=np.int64), np.ones(len(passed), dtype=bool)
+    for place, section in enumerate(rules.sections):
+        is_last = place + 1 == len(rules.sections)
+        looked, inside = look(() if is_last else section.heading, searching)
+        total, searching, reading = total + looked, searching & ~inside, inside.copy()
+        for line in section.rules:
+            looked, holds = look(line.conditions, reading)
+            total, reading = total + looked, reading & ~holds
+    return float(total.mean())
+
+
+def _measure_pruned(
+    model: Any, source: secateur.Rules, rows: tuple[Any, Any, Any, Any], lengths: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    """Prune the tree until its text is as long as the list, and read it as a list of classes and leaf by leaf."""
+    X_train, y_train, X_test, y_test = rows
+    texts: dict[str, list[tuple[int, int, Any]]] = {PRUNED: [], PRUNED_LEAVES: []}
+    n_leaves = -1
+    for alpha in np.maximum(model.cost_complexity_pruning_path(X_train, y_train).ccp_alphas, 0.0):
+        pruned = clone(model).set_params(ccp_alpha=alpha).fit(X_train, y_train)
+        if pruned.get_n_leaves() == n_leaves:
+            continue
+        n_leaves = int(pruned.get_n_leaves())
+        predicted = pruned.predict(X_test)
+        short = secateur.simplify(pruned, tolerance=1, sections=4)
+        leaves = secateur.simplify(pruned, method="none", each_leaf=True)
+        texts[PRUNED].append((short.n_edges, len(short), predicted))
+        texts[PRUNED_LEAVES].append((leaves.n_edges, len(leaves), predicted))
+    answers = source.predict(X_test)
+    found = []
+    for method, listed in texts.items():
+        for knob, wanted in lengths.items():
+            n_conditions, n_rules, predicted = min(listed, key=lambda text: abs(text[0] - wanted))
+            measured = compare_texts(source, n_conditions, n_rules, predicted, answers, y_test)
+            found.append({"method": method, "knob": knob, **dict.fromkeys(METRICS), **measured})
+    return found
+
+
+LISTS = Study("lists", measure_lists, {"forms": [list(form) for form in FORMS]})
+
+
+def find_points(splits: Sequence[dict[str, Any]]) -> list[LengthPoint]:
+    """Average over splits, then over data sets."""
+    found: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
+    for split in splits:
+        for row in split["rows"]:
+            found.setdefault((row["method"], row["knob"]), {}).setdefault(split["dataset"], []).append(row)
+    points = []
+    for (method, knob), by_dataset in found.items():
+        first = next(iter(by_dataset.values()))[0]
+        means: dict[str, Any] = {
+            metric: fmean(fmean(row[metric] for row in mine) for mine in by_dataset.values())
+            for metric in METRICS
+            if first.get(metric) is not None
+        }
+        points.append(LengthPoint(method, knob, min(map(len, by_dataset.values())), **means))
+    return points
+
+
+def lists_page(arm: Arm, points: Sequence[LengthPoint]) -> Page:
+    """Show the points as a table."""
+
+    def write(value: float | None, digits: int, *, signed: bool = False) -> str:
+        return "–" if value is None else f"{value:{'+' if signed else ''}.{digits}f}"
+
+    rows = tuple(
+        (
+            *_name(point),
+            f"{point.conditions_left:.1f}",
+            write(point.read_left, 1),
+            write(point.lines, 1),
+            f"{point.disagreement:.2f}" if point.disagreement else "0",
+            write(point.off, 2),
+            write(point.off_worst, 2),
+            write(point.delta_auc, 3, signed=True),
+            write(point.delta_brier, 4, signed=True),
+            write(point.checks, 1),
+        )
+        for point in points
+    )
+    n_splits = min((point.n_splits for point in points), default=0)
+    header = (
+        *("what is read", "setting", "bounds left %", "as read %", "lines", "another class %", "off %"),
+        *("off, worst class %", "ΔAUC", "ΔBrier", "checked by hand"),
+    )
+    note = f"{arm.title}, {n_splits} splits; percentages of the tree's own rules, one for each leaf, and of unseen rows"
+    return Page(f"Lists: how short, and what changes, {arm.learner}", note, header, rows)
+
+
+def _name(point: LengthPoint) -> tuple[str, str]:
+    """Say what is read, and its setting."""
+    if point.method in (PRUNED, PRUNED_LEAVES):
+        return f"the tree {point.method}", f"as long as {point.knob}"
+    return ("the list", point.knob) if point.method == LIST else ("TE2Rules", "its own")
+
+
+def draw_lengths(
+    pages: Mapping[str, tuple[Arm, Sequence[LengthPoint]]], directory: Path, kinds: Sequence[str] = ("svg", "png")
+) -> list[Path]:
+    """Draw bounds left against rows that get another class, a panel for each arm."""
+    figure, panels = load_pyplot().subplots(
+        1, len(pages), figsize=(7 * len(pages), 5), layout="constrained", sharey=True, squeeze=False
+    )
+    handles: dict[str, Any] = {}
+    kinds_of = {"ε = 0.1": "tab:blue", "classes only": "tab:cyan", PRUNED: "tab:orange", PRUNED_LEAVES: "tab:red"}
+    for panel, (arm, points) in zip(panels[0], pages.values(), strict=True):
+        for name, colour in {**kinds_of, TE2RULES: "tab:purple"}.items():
+            mine = [point for point in points if name in (point.method, point.knob.partition(",")[0])]
+            mine = [point for point in mine if point.method != LIST or "4 sections" in point.knob]
+            if mine:
+                across, up = [point.disagreement for point in mine], [point.conditions_left for point in mine]
+                label = f"the list, 4 sections, {name}" if name in ("ε = 0.1", "classes only") else f"{name}"
+                (handles[label],) = panel.plot(across, up, marker="o", color=colour, linestyle="-", clip_on=False)
+        # The square root spreads what lies near 0, which a logarithm could not show.
+        panel.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0)), np.square))
+        panel.set_xticks([0, 0.25, 0.5, 1, 2, 4, 8], ["0", "0.25", "0.5", "1", "2", "4", "8"])
+        panel.set(xlabel="unseen rows that get another class than from the tree, %", title=arm.title, ylim=(0, 100))
+        panel.set_xlim(left=0)
+        panel.grid(alpha=0.3)
+    panels[0][0].set(ylabel="bounds left, %")
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=3)
+    return write_figures(directory, "lists", figure, kinds)

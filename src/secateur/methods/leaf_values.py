@@ -1,0 +1,141 @@
+"""What the leaves of a tree say: a class, and the share of it; and which of them one line may answer for.
+
+Shares are fractions of counts, and the tolerance is the decimal number that was written, so that ties are decided
+exactly; sums of weights are compared as floats with a slack of 1e-12.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateur.methods.leaf_masks import list_places, make_mask
+
+__all__ = ["CLASSES_ONLY", "LeafValues", "Stated", "Window"]
+
+CLASSES_ONLY = 1.0  # the tolerance of a list that keeps classes, and not their shares
+SLACK = 1e-12
+NEAR = 1e-9  # so close to a tie, floats do not decide
+
+
+class Window(NamedTuple):
+    """Leaves of one class whose values lie close together."""
+
+    class_id: int
+    leaves: int  # a bit for each
+
+
+class Stated(NamedTuple):
+    """The share that a line states, and the least and the largest share of the leaves that it may answer for."""
+
+    share: Any
+    low: Any
+    high: Any
+
+
+class LeafValues:
+    """The class, the share and the rows of each leaf, by place in source order.
+
+    Parameters
+    ----------
+    class_ids : ndarray of int64, shape (n_leaves,)
+    counts : ndarray of float64, shape (n_leaves, n_classes)
+        (Weighted) rows of each leaf by class.
+    weights : ndarray of float64, shape (n_leaves,)
+        Training rows of each leaf.
+    tolerance : float
+        How far a line's share may lie from that of a leaf; 1 looks at classes only.
+    """
+
+    def __init__(
+        self,
+        class_ids: NDArray[np.int64],
+        counts: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        tolerance: float,
+    ) -> None:
+        self.class_ids: list[int] = class_ids.tolist()
+        self.weights: list[float] = weights.tolist()
+        self.has_shares = tolerance < CLASSES_ONLY
+        own, total = counts[np.arange(len(counts)), class_ids], counts.sum(axis=1)
+        is_whole = bool((counts == np.rint(counts)).all())
+        self.tolerance: Any = Fraction(str(tolerance)) if is_whole else tolerance
+        self._slack: Any = 0 if is_whole else SLACK  # sums of weights are rounded
+        self.values: list[Any] = [0] * len(self.class_ids)
+        if self.has_shares and is_whole:
+            pairs = zip(own.tolist(), total.tolist(), strict=True)
+            self.values = [Fraction(int(part), int(whole)) if whole else Fraction(0) for part, whole in pairs]
+        elif self.has_shares:
+            self.values = np.divide(own, total, out=np.zeros(len(own)), where=total > 0).tolist()
+        self._floats = np.array(self.values, dtype=np.float64)
+        self._class_ids = class_ids
+
+    def list_windows(self, places: Iterable[int]) -> list[Window]:
+        """List the windows of some leaves, class by class; one that lies in another is left out."""
+        by_class: dict[int, list[int]] = {}
+        for place in places:
+            by_class.setdefault(self.class_ids[place], []).append(place)
+        found = []
+        for class_id in sorted(by_class):
+            listed = sorted(by_class[class_id], key=self.values.__getitem__)
+            values = [self.values[place] for place in listed]
+            last = 0
+            for first, value in enumerate(values):
+                end = bisect_right(values, value + 2 * self.tolerance + self._slack)
+                if end > last:  # else it lies in the window before it
+                    found.append(Window(class_id, make_mask(listed[first:end])))
+                    last = end
+                if end == len(values):
+                    break
+        return found
+
+    def list_levels(self, places: Iterable[int]) -> list[Window]:
+        """List windows that do not overlap, class by class, each as wide as it may be, from the lowest value up."""
+        found: list[Window] = []
+        listed = sorted(places, key=lambda place: (self.class_ids[place], self.values[place]))
+        begin = 0
+        for place in range(1, len(listed) + 1):
+            first = listed[begin]
+            if place < len(listed):
+                last = listed[place]
+                is_same = self.class_ids[last] == self.class_ids[first]
+                if is_same and self.values[last] <= self.values[first] + 2 * self.tolerance + self._slack:
+                    continue
+            found.append(Window(self.class_ids[first], make_mask(listed[begin:place])))
+            begin = place
+        return found
+
+    def state(self, leaves: int) -> Stated | None:
+        """Find the share to state for some leaves of one window: their mean, moved as far as the tolerance asks."""
+        places = list_places(leaves)
+        if not self.has_shares or not places:
+            return None
+        values = [self.values[place] for place in places]
+        rows = [self.weights[place] for place in places]
+        if not sum(rows):
+            rows = [1.0] * len(rows)
+        if isinstance(self.tolerance, Fraction):
+            weighted = [Fraction(row) * value for row, value in zip(rows, values, strict=True)]
+            mean: Any = sum(weighted) / sum(map(Fraction, rows))
+        else:
+            mean = sum(row * value for row, value in zip(rows, values, strict=True)) / sum(rows)
+        low, high = min(values), max(values)
+        return Stated(min(max(mean, high - self.tolerance), low + self.tolerance), low, high)
+
+    def find_off(self, class_id: int, stated: Stated | None) -> NDArray[np.bool_]:
+        """Mark the leaves that a line is off for: of another class, or with a share beyond the tolerance of its own."""
+        off: NDArray[np.bool_] = self._class_ids != class_id
+        if stated is None:
+            return off
+        distance = np.abs(self._floats - float(stated.share)) - float(self.tolerance)
+        off |= distance > NEAR
+        for place in np.flatnonzero(np.abs(distance) <= NEAR).tolist():
+            # A share that was read back is rounded.
+            slack = SLACK if isinstance(stated.share, float) else self._slack
+            off[place] |= abs(self.values[place] - stated.share) > self.tolerance + slack
+        return off

@@ -1,0 +1,163 @@
+"""How short lists about the paper's trees are, and what they keep."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from stored_results import skip_if_older
+
+import secateur
+from secateur.datasets import load
+from secateur.lab import lists
+from secateur.lab.lists import LIST, PRUNED, PRUNED_LEAVES, TE2RULES, LengthPoint, find_points, name_form
+from secateur.lab.protocol import ARMS, DATASETS, N_SPLITS, split_rows
+from secateur.lab.stored_results import load_study, load_versions
+
+pytestmark = pytest.mark.long
+
+
+@functools.cache
+def stored_points() -> dict[tuple[str, str], LengthPoint]:
+    return {(point.method, point.knob): point for point in find_points(load_study("lists", "cart"))}
+
+
+def stored(tolerance: float, sections: Any, budget: float = 0.0) -> LengthPoint:
+    return stored_points()[LIST, name_form(tolerance, sections, budget)]
+
+
+@functools.cache
+def split_of(dataset: str, data_dir: str) -> tuple[Any, Any, Any, Any, Any]:
+    data = load(dataset, data_dir)
+    X_train, X_test, y_train, y_test = split_rows(data, 0)
+    return ARMS["cart"].fit(data, 0, X_train, y_train), X_train, y_train, X_test, y_test
+
+
+@pytest.mark.parametrize(
+    ("dataset", "number"), [("backache", 3), ("german", 11), ("cancer", 5), ("EEG", 7), ("adult", 29)]
+)
+def test_a_split_gives_the_stored_result(dataset: str, number: int, data_dir: str) -> None:
+    skip_if_older(load_versions("lists")["scikit-learn"])
+    (kept,) = [
+        split for split in load_study("lists", "cart") if (split["dataset"], split["split"]) == (dataset, number)
+    ]
+    found = lists.measure_lists(ARMS["cart"], load(dataset, data_dir), number)
+    assert found["n_rules"] == kept["n_rules"]
+    for ours, theirs in zip(found["rows"], kept["rows"], strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-5)
+
+
+@pytest.mark.parametrize("study", ["lists", "te2rules"])
+def test_all_splits_of_all_data_sets_are_stored(study: str) -> None:
+    splits = load_study(study, "cart")
+    numbers = [{split["split"] for split in splits if split["dataset"] == dataset} for dataset in DATASETS]
+    assert all(found == set(range(N_SPLITS)) for found in numbers)
+
+
+def test_lists_are_as_short_as_they_were() -> None:
+    assert stored(1.0, 1).conditions_left == pytest.approx(36.0, abs=0.3)  # the list of classes, in one section
+    assert stored(0.1, 4).conditions_left <= 31.7
+    assert stored(0.1, "auto").conditions_left <= 33.2
+    assert stored(1.0, 4).conditions_left <= 25.2
+    assert stored(0.1, 4, 0.01).conditions_left <= 24
+    assert abs(stored(0.1, 4).delta_auc or 0) <= 0.006
+
+
+def test_without_a_budget_no_answer_changes_and_nothing_is_off() -> None:
+    rows = [row for split in load_study("lists", "cart") for row in split["rows"] if row["method"] == LIST]
+    exact = [row for row in rows if "budget" not in row["knob"]]
+    assert len(exact) == 14 * N_SPLITS * len(DATASETS)
+    assert all(row["disagreement"] == row["delta_accuracy"] == row["off"] == 0 for row in exact)
+
+
+def test_a_budget_holds_on_unseen_rows_as_far_as_it_did() -> None:
+    assert (stored(0.1, 4, 0.01).off or 0) <= 0.8
+    assert (stored(0.1, 4, 0.01).off_worst or 0) <= 1.3
+    left = [stored(0.1, 4, budget).conditions_left for budget in (0.0, *lists.BUDGETS)]
+    assert left == sorted(left, reverse=True)
+
+
+def test_sections_and_a_tolerance_shorten() -> None:
+    for tolerance in lists.TOLERANCES:
+        by_sections = [stored(tolerance, sections).conditions_left for sections in lists.SECTIONS]
+        assert by_sections == sorted(by_sections, reverse=True)
+    by_tolerance = [stored(tolerance, 4).conditions_left for tolerance in lists.TOLERANCES]
+    assert by_tolerance == sorted(by_tolerance, reverse=True)
+    assert (stored(0.1, 4).checks or 0) < (stored(1.0, 1).checks or 0)
+
+
+def test_pruned_to_the_same_length_a_tree_read_leaf_by_leaf_decides_more_rows_otherwise() -> None:
+    points = stored_points()
+    for budget in lists.BUDGETS:
+        short = stored(0.1, 4, budget)
+        assert points[PRUNED_LEAVES, short.knob].disagreement > 3 * short.disagreement
+        # Read as a list, a pruned tree keeps classes alone, and may keep more of them.
+        assert points[PRUNED, short.knob].off is None
+
+
+def test_te2rules_leaves_more_and_decides_more_rows_otherwise() -> None:
+    (theirs,) = find_points(load_study("te2rules", "cart"))
+    ours = stored(0.1, 4, 0.01)
+    assert (theirs.method, theirs.n_splits) == (TE2RULES, N_SPLITS)
+    assert theirs.conditions_left > ours.conditions_left
+    assert theirs.disagreement > ours.disagreement
+    assert load_versions("te2rules")["te2rules"] == "1.0.1"
+
+
+def test_nothing_of_the_package_imports_te2rules() -> None:
+    root = Path(secateur.__file__).parent
+    assert not [path for path in root.rglob("*.py") if "import te2rules" in path.read_text(encoding="utf-8")]
+    assert not [path for path in root.rglob("*.py") if "from te2rules" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("budget", [0.0, 0.02])
+def test_rows_are_decided_by_the_lines_that_hold(budget: float, data_dir: str) -> None:
+    model, X_train, y_train, X_test, _ = split_of("heart-h", data_dir)
+    rules = secateur.simplify(model, X_train, y_train, budget=budget, sections=4)
+    assert (lists._decide(rules, X_test) == rules.predict(X_test)).all()
+
+
+def test_checks_are_counted_as_a_person_reads(data_dir: str) -> None:
+    model, X_train, y_train, X_test, _ = split_of("heart-h", data_dir)
+    rules = secateur.simplify(model, X_train, y_train, sections=4)
+
+    def read(row: Any) -> int:
+        """Read headings, then lines, each until a condition fails."""
+        looked = 0
+
+        def holds(conditions: Any) -> bool:
+            nonlocal looked
+            for condition in conditions:
+                looked += 1
+                if not all(held(link) for link in condition.link_ids):
+                    return False
+            return True
+
+        def held(link: int) -> bool:
+            node = int(rules.paths.parent[link])
+            goes = np.float32(row[rules.tree.feature[node]]) <= rules.tree.upper[node]
+            return bool(goes == rules.paths.is_left[link])
+
+        for place, section in enumerate(rules.sections):
+            if place + 1 == len(rules.sections) or holds(section.heading):
+                for line in section.rules:
+                    if holds(line.conditions):
+                        break
+                break
+        return looked
+
+    rows = np.asarray(X_test)
+    assert lists.count_checks(rules, X_test) == pytest.approx(np.mean([read(row) for row in rows]))
+
+
+def test_means_go_over_splits_then_equally_over_data_sets() -> None:
+    row = {**dict.fromkeys(lists.METRICS, 0.0), "method": LIST, "knob": "0"}
+    splits = [
+        {"dataset": dataset, "rows": [{**row, "conditions_left": left}]}
+        for dataset, left in (("german", 10.0), ("german", 20.0), ("adult", 45.0))
+    ]
+    (point,) = find_points(splits)
+    assert (point.conditions_left, point.n_splits) == (30, 1)
