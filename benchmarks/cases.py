@@ -14,19 +14,21 @@ from benchmarks.answers import (
     ALPHA,
     TOLERANCE,
     agrees,
-    compact,
-    compact_jointly,
+    keep_to_budgets,
+    make_budgets,
+    make_counted_list,
+    make_list,
     predicts_right,
     says_the_same,
     simplify,
-    spends_jointly,
     stays_within_budget,
 )
 from benchmarks.naive.all_pairs import delete_redundancy, is_monotone
 from benchmarks.naive.by_rows import delete_mismatch, delete_quinlan
-from benchmarks.problems import Problem, Unavailable, adult, many_rows, monotone, paper_leaves, unpruned
+from benchmarks.problems import Problem, Unavailable, adult, many_rows, monotone, ordinary, paper_leaves, unpruned
 from benchmarks.race import FULL, QUICK, Rounds, peak_bytes, race
 from benchmarks.result import Quartiles, Result, quartiles
+from secateur.choosing import BUDGETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,9 +221,9 @@ CASES = [
     ),
     _case("adult", adult, "budgeted", (FIT, APPLY), {FIT.measure: "≤ 2"}),
     Case(
-        "compact/exact",
+        "lists/large",
         unpruned,
-        compact,
+        make_list,
         says_the_same,
         (FIT, EXACT),
         {FIT.measure: "≤ 0.2"},
@@ -229,12 +231,18 @@ CASES = [
         uses_rows=False,
     ),
     Case(
-        "compact/joint",
-        adult,
-        compact_jointly,
-        spends_jointly,
-        (FIT, APPLY),
-        {FIT.measure: "≤ 2"},
-        "budget 1 %; rows decided otherwise recounted",
+        "lists/exact", ordinary, make_counted_list, says_the_same, (FIT, APPLY), {FIT.measure: "≤ 0.5", MEMORY: "≤ 8"}
+    ),
+    *(
+        Case(
+            f"lists/budgets/{n_leaves}-{n_classes}",
+            partial(ordinary, n_leaves=n_leaves, n_classes=n_classes),
+            make_budgets,
+            keep_to_budgets,
+            (FIT,),
+            {FIT.measure: "≤ 3" if n_leaves > 200 else "≤ 1.5", MEMORY: "≤ 8"},
+            f"all {len(BUDGETS)} budgets, {n_classes} classes; rows decided otherwise recounted by class",
+        )
+        for n_leaves, n_classes in ((200, 2), (200, 5), (200, 10), (1_000, 2))
     ),
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from benchmarks.answers import agrees, compact, says_the_same, simplify
+from benchmarks.answers import agrees, make_list, says_the_same, simplify
 from benchmarks.cases import APPLY, FIT, MEMORY, Reference
 from benchmarks.problems import Problem, fit_to_first, make_rows, skewed_tree
 from benchmarks.race import QUICK, Rounds, peak_bytes, race
@@ -101,7 +101,7 @@ class Curve:
         return f"growth/{self.own_name or self.unit}"
 
 
-EXACT, COMPACT = ("sibling", "exact"), "compact"
+EXACT, LIST = ("sibling", "exact"), "list"
 ONE_FIT = Reference(FIT.name, FIT.call, once=True)
 CURVES = [
     Curve(
@@ -117,10 +117,10 @@ CURVES = [
         "leaves",
         "unpruned trees, 5 columns",
         grow_leaves,
-        (*EXACT, COMPACT),
+        (*EXACT, LIST),
         ONE_FIT,
         900,
-        dict.fromkeys(EXACT, "≤ 1.2") | {COMPACT: "≤ 1.3"},
+        dict.fromkeys(EXACT, "≤ 1.2") | {LIST: "≤ 1.3"},
     ),
     Curve("depth", "1,024 leaves", grow_depth, EXACT),
     # The paper: M1-P is linear in the leaves and quadratic in the length of a path, O(M n_L D²).
@@ -141,14 +141,14 @@ def run_curve(curve: Curve, quick: bool) -> list[Result]:
     reference = curve.reference
     for size, problem in curve.problems(quick):
         for method, result in results.items():
-            if method == COMPACT:
-                result.right &= says_the_same(compact(problem), problem)
+            if method == LIST:
+                result.right &= says_the_same(make_list(problem), problem)
             else:
                 result.right &= agrees(simplify(method, problem), problem, CHECKED_LEAVES)
         if not all(result.right for result in results.values()):
             return list(results.values())
         calls: dict[Any, Callable[[], object]] = {
-            m: partial(compact if m == COMPACT else partial(simplify, m), problem) for m in curve.methods
+            m: partial(make_list if m == LIST else partial(simplify, m), problem) for m in curve.methods
         }
         if reference is not None:
             calls[reference] = partial(reference.call, problem)

@@ -23,6 +23,7 @@ __all__ = [
     "make_rows",
     "many_rows",
     "monotone",
+    "ordinary",
     "paper_leaves",
     "skewed_tree",
     "unpruned",
@@ -81,6 +82,16 @@ def unpruned(quick: bool, n_rows: int | None = None) -> Problem:
     """A tree that nobody pruned, on noisy rows."""
     X, y = make_rows(n_rows or (2_000 if quick else 200_000), 20, noise=0.8)
     return Problem(DecisionTreeClassifier(random_state=0).fit(X, y), X, y)
+
+
+@cache
+def ordinary(quick: bool, n_leaves: int = 100, n_classes: int = 2) -> Problem:
+    """A tree and a table as people have them."""
+    X, _ = make_rows(1_000 if quick else 20_000, 20)
+    score = X[:, 0] + X[:, 1] * X[:, 2] - 0.7 * X[:, 3] + np.random.default_rng(1).standard_normal(len(X))
+    y = np.searchsorted(np.quantile(score, np.linspace(0, 1, n_classes + 1)[1:-1]), score)
+    leaves = min(n_leaves, 30) if quick else n_leaves
+    return Problem(DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0).fit(X, y), X, y.astype(np.int64))
 
 
 @cache

@@ -17,10 +17,11 @@ lines that look at them are made again.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -158,10 +159,11 @@ class JointDeletion:
                 self._deleted[index][int(entry - self._begin[index])] = self._cost(before, self._spent)
             self._take(index, entry)
         kept: list[dict[int, Spent]] = [{} for _ in self._stays]
-        for entry in np.flatnonzero(self._kept & self._stays[self._line_of]).tolist():
-            index = int(self._line_of[entry])
-            cost = self._cost(self._spent, self._spent + self._price[:, :, entry])
-            kept[index][int(entry - self._begin[index])] = cost
+        entries = np.flatnonzero(self._kept & self._stays[self._line_of])
+        lines = self._line_of[entries]
+        costs = self._list_costs(entries)
+        for index, place, cost in zip(lines.tolist(), (entries - self._begin[lines]).tolist(), costs, strict=True):
+            kept[index][place] = cost
         deleted = tuple(dict(some) for some in self._deleted)
         return Budgeted(self._stays.copy(), deleted, dict(self._dropped), tuple(kept))
 
@@ -203,6 +205,13 @@ class JointDeletion:
         first, section = self._sections[self._section_of[index]]
         own = slice(self._begin[index], self._begin[index + 1])
         self._price[:, :, own], self._drop_price[:, :, index] = section.price(index - first)
+
+    def _list_costs(self, entries: NDArray[np.int64]) -> Iterator[Spent]:
+        """List what deleting each of some conditions would cost."""
+        mixed, real = self._rows.totals
+        spent, (added, added_real) = self._spent[0].sum(), self._price[:, :, entries].sum(axis=1)
+        after, of_real = (spent + added) / mixed, added_real / real
+        return map(Spent, repeat(float(spent / mixed)), after.tolist(), of_real.tolist())
 
     def _cost(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> Spent:
         mixed, real = self._rows.totals

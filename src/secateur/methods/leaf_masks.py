@@ -12,11 +12,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["Edge", "LeafMasks", "Span", "list_places", "make_mask", "meet_edges"]
+__all__ = ["Edge", "LeafMasks", "Span", "list_places", "make_mask", "meet_edges", "pack_flags"]
+
+FEW_BITS = 24  # that are listed one by one
 
 
 class Span(NamedTuple):
@@ -207,6 +210,11 @@ def make_mask(places: Iterable[int]) -> int:
         return mask
     flags = np.zeros(max(listed) + 1, dtype=bool)
     flags[listed] = True
+    return pack_flags(flags)
+
+
+def pack_flags(flags: NDArray[np.bool_]) -> int:
+    """Set a bit for each flag that is true."""
     return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 
@@ -218,6 +226,8 @@ def list_places(mask: int) -> list[int]:
     >>> list_places(9)
     [0, 3]
     """
+    if mask.bit_count() < FEW_BITS:
+        return list(_list_bits(mask))
     flags = np.frombuffer(mask.to_bytes(mask.bit_length() // 8 + 1, "little"), dtype=np.uint8)
     return np.flatnonzero(np.unpackbits(flags, bitorder="little")).tolist()
 

@@ -74,6 +74,7 @@ class LeafValues:
             self.values = np.divide(own, total, out=np.zeros(len(own)), where=total > 0).tolist()
         self._floats = np.array(self.values, dtype=np.float64)
         self._class_ids = class_ids
+        self._stated: dict[int, Stated] = {}  # lines of a large tree meet the same leaves
 
     def list_windows(self, places: Iterable[int]) -> list[Window]:
         """List the windows of some leaves, class by class; one that lies in another is left out."""
@@ -112,9 +113,13 @@ class LeafValues:
 
     def state(self, leaves: int) -> Stated | None:
         """Find the share to state for some leaves of one window: their mean, moved as far as the tolerance asks."""
-        places = list_places(leaves)
-        if not self.has_shares or not places:
+        if not self.has_shares or not leaves:
             return None
+        if leaves not in self._stated:
+            self._stated[leaves] = self._state(list_places(leaves))
+        return self._stated[leaves]
+
+    def _state(self, places: list[int]) -> Stated:
         values = [self.values[place] for place in places]
         rows = [self.weights[place] for place in places]
         if not sum(rows):

@@ -51,7 +51,8 @@ class LineCounter:
             holds = cover_rows(rules.tree, rules.paths, rules.deleted, rows, rules.leaves)
             for class_id in range(n_classes):
                 own = np.flatnonzero(class_ids == class_id)
-                covered[:, class_id] = heavy[own] @ holds[own]
+                mine = holds[own]
+                covered[:, class_id] = np.count_nonzero(mine, axis=0) if weights is None else heavy[own] @ mine
         return LineCounts(decided, covered)
 
     def add(self, total: LineCounts, part: LineCounts) -> LineCounts:
