@@ -19,6 +19,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -738,3 +739,17 @@ def test_a_wide_table_gets_fewer_neighbours(monkeypatch: pytest.MonkeyPatch) -> 
     rules = approximate(lambda rows: (np.asarray(rows)[:, 0] > 0).astype(int), X, max_rules=3)
     assert rules.fidelity is not None
     assert rules.fidelity.n_neighbours == 500
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_class_that_is_rare_is_found(seed: int) -> None:
+    """36 of 5,000 rows: agreement over all rows would be 99 % for saying "no" to everyone."""
+    X = np.random.default_rng(seed).normal(size=(5_000, 8))
+    y = np.zeros(len(X), dtype=int)
+    y[np.argsort(0.3 * np.maximum(X[:, 2], 0) - np.minimum(X[:, 0], X[:, 1]))[:36]] = 1
+    X_train, X_new, y_train, y_new = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
+    model = GradientBoostingClassifier(random_state=0).fit(X_train, y_train)
+    said = approximate(model, X_train).predict(X_new)
+    assert y_new.sum() == 11
+    assert (said & y_new).sum() >= 8
+    assert (said & (1 - y_new)).sum() <= 8

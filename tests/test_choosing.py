@@ -197,3 +197,19 @@ def test_settings_of_another_parameter_are_refused() -> None:
         secateur.select(MODEL, *data, over="budgett")
     with pytest.raises(ParameterError, match="ceiling"):
         secateur.select(MODEL, *data, ceiling=2)
+
+
+@pytest.mark.parametrize("budget", [0.01, 0.05])
+def test_every_class_that_the_tree_predicts_keeps_a_line(budget: float) -> None:
+    """A budget over all rows would give away the rare classes first."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8_000, 6))
+    risk = X[:, 0] + 0.7 * X[:, 1] + 0.3 * rng.normal(size=len(X))
+    y = np.array(["paid", "late 30", "late 60", "default", "lost"])[np.searchsorted([1.6, 2.1, 2.5, 2.8], risk)]
+    assert (y == "lost").mean() < 0.02
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    said = model.predict(X)
+    rules = secateur.simplify(model, X, y, budget=budget)
+    assert {line.prediction for line in rules.lines} == set(said) == set(y)
+    for label in set(said):
+        assert (rules.predict(X[said == label]) != label).mean() <= budget

@@ -68,6 +68,24 @@ def test_the_curve_is_the_mean_over_folds_of_audits_on_rows_left_out(
         assert point.difference_sd == pytest.approx(np.std([audit.agreement for audit in audits]), abs=1e-9)
 
 
+@pytest.mark.parametrize(("over", "grid"), [("tolerance", (0.02, 0.1, 1.0)), ("sections", (1, 2, 4))])
+def test_the_form_of_a_list_is_picked_by_the_auc_that_it_loses(
+    problem: tuple[Any, Any, Any], over: str, grid: tuple[float, ...]
+) -> None:
+    folds = list(KFold(3).split(problem[1]))
+    given: dict[str, Any] = {"method": "exact", "budget": 0.01, "cv": KFold(3), "progress": False}
+    selection = secateur.select(*problem, over=over, grid=grid, ceiling=0.01, **given)
+    for point, value in zip(selection.curve, grid, strict=True):
+        audits = audit_by_hand(problem, folds, **{over: value}, budget=0.01)
+        assert point.removed == pytest.approx(np.mean([audit.shortened for audit in audits]))
+        assert point.auc_loss == pytest.approx(np.mean([100 * (audit.tree_auc - audit.auc) for audit in audits]))
+        assert point.is_allowed == (point.auc_loss <= 1 and point.delta_accuracy >= -1)
+    allowed = [point for point in selection.curve if point.is_allowed]
+    assert selection.value == max(allowed, key=lambda point: (point.removed, -point.value)).value
+    assert selection.measure == "auc_loss"
+    assert "AUC lost %" in str(selection)
+
+
 @pytest.mark.parametrize("method", ["faithful", "mismatch"])
 def test_the_curve_of_a_tolerance_is_that_of_the_method(problem: tuple[Any, Any, Any], method: str) -> None:
     folds = list(KFold(3).split(problem[1]))
@@ -126,7 +144,7 @@ def test_a_selection_reads_as_a_table_a_frame_and_a_plot(problem: tuple[Any, Any
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"over": "depth"}, "over as one of budget, tolerance, max_conflict, found 'depth'"),
+        ({"over": "depth"}, "over as one of budget, tolerance, sections, max_conflict, found 'depth'"),
         ({"grid": ()}, "The grid is empty"),
         ({"grid": (0.1, 0.05)}, "in increasing order without repeats"),
         ({"grid": (0.1, 0.1)}, "in increasing order without repeats"),
@@ -138,7 +156,7 @@ def test_a_selection_reads_as_a_table_a_frame_and_a_plot(problem: tuple[Any, Any
         ({"cv": True}, "cv as a number of folds from 2 on"),
         ({"cv": "x"}, "cv as a number of folds from 2 on"),
         ({"cv": 300}, "Expected at least 300 rows of every class for 300 folds, found 212 of class 0"),
-        ({"over": "max_conflict", "otherwise": 0}, "otherwise is for a list, whose budget is picked"),
+        ({"over": "max_conflict", "otherwise": 0}, "otherwise is for a list; leave it out"),
         ({"over": "max_conflict", "smoothing": -1}, "smoothing as a number that is not negative"),
         ({"smoothing": 5}, "'exact' has no setting 'smoothing'|smoothing"),
     ],
@@ -155,8 +173,10 @@ def test_what_cannot_be_fitted_again_is_refused(problem: tuple[Any, Any, Any]) -
     tree = secateur.from_model(clone(model).fit(X, y))
     with pytest.raises(InputError, match="fits the model anew in every fold, which a Tree cannot"):
         secateur.select(tree, X, y)
-    with pytest.raises(ParameterError, match="can be selected for 'faithful' and 'mismatch', found 'exact'"):
-        secateur.select(model, X, y, over="tolerance", method="exact")
+    with pytest.raises(ParameterError, match="for 'faithful' and 'mismatch', or 'exact' as that of a list, found"):
+        secateur.select(model, X, y, over="tolerance", method="redundancy")
+    with pytest.raises(ParameterError, match="A number of sections can be selected for 'exact', found 'mismatch'"):
+        secateur.select(model, X, y, over="sections", method="mismatch")
     with pytest.raises(InputError, match="one label for each of the 569 rows"):
         secateur.select(model, X, y[:-1])
     with pytest.raises(InputError, match="one weight for each of the 569 rows"):

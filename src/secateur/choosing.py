@@ -58,7 +58,7 @@ def choose_lines(rules: Rules, form: ListForm = PLAIN, *, budget: float = 0.0, r
     chosen = _Choosing(rules, form)
     if check_share("budget", budget):
         return chosen.spend(budget)
-    return chosen.finish(chosen.cut, None, 0.0, rules.training if rows is None else rows)
+    return chosen.keep(rules.training if rows is None else rows)
 
 
 def choose_lines_by_budget(rules: Rules, budgets: Iterable[float], form: ListForm = PLAIN) -> Iterator[Rules]:
@@ -69,7 +69,7 @@ def choose_lines_by_budget(rules: Rules, budgets: Iterable[float], form: ListFor
     chosen = _Choosing(rules, form)
     for budget in budgets:
         with suppress(BeyondBudgetError):
-            yield chosen.spend(check_share("budget", budget))
+            yield chosen.spend(budget) if check_share("budget", budget) else chosen.keep(rules.training)
 
 
 class BeyondBudgetError(InputError):
@@ -196,6 +196,10 @@ class _Choosing:
 
     def _state_rest(self, left: int, window: Window) -> Stated | None:
         return self.values.state(left or window.leaves)
+
+    def keep(self, given: GivenRows | None) -> Rules:
+        """Write the list that stands without a budget."""
+        return self.finish(self.cut, None, 0.0, given)
 
     def spend(self, budget: float) -> Rules:
         """Shorten the list under a budget."""

@@ -9,7 +9,10 @@ from secateur.errors import ParameterError
 from secateur.export.notebook_tables import write_notebook_table
 from secateur.rules.array_sequence import Framed
 
-__all__ = ["Selection", "SelectionPoint"]
+__all__ = ["MEASURES", "Selection", "SelectionPoint"]
+
+# What a ceiling may be for, in words.
+MEASURES = {"conflict": "conflict", "difference": "difference", "auc_loss": "AUC lost"}
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class SelectionPoint:
     Attributes
     ----------
     value : float
-        The tolerance, budget or max_conflict.
+        The tolerance, budget, sections or max_conflict.
     removed : float
         Percentage of the tree's conditions, as they read, that are gone.
     conflict : float
@@ -30,6 +33,8 @@ class SelectionPoint:
         Accuracy of the rules minus that of their tree, in percentage points.
     macro_dev : float
         Mean absolute change of precision and recall over classes, in percentage points.
+    auc_loss : float
+        AUC of the tree minus that of the rules, in percentage points.
     conflict_sd, difference_sd, delta_accuracy_sd : float
         Standard deviations over the folds.
     is_allowed : bool
@@ -42,6 +47,7 @@ class SelectionPoint:
     difference: float
     delta_accuracy: float
     macro_dev: float
+    auc_loss: float
     conflict_sd: float
     difference_sd: float
     delta_accuracy_sd: float
@@ -54,14 +60,15 @@ class Selection(Framed):
 
     Attributes
     ----------
-    parameter : {"budget", "tolerance", "max_conflict"}
+    parameter : {"budget", "tolerance", "sections", "max_conflict"}
         The argument of :func:`simplify` that it is for.
     value : float
         What to pass there.
     method : str
         The method tried.
-    measure : {"difference", "conflict"}
-        What the ceiling is for: answers that differ from the tree's, or rows that rules of different classes cover.
+    measure : {"difference", "conflict", "auc_loss"}
+        What the ceiling is for: answers that differ from the tree's, rows that rules of different classes cover, or
+        AUC that is lost.
     ceiling : float
         The mean share of rows left out that was asked for.
     min_accuracy_change : float
@@ -111,7 +118,7 @@ class Selection(Framed):
         ax.plot([along[picked]], [removed[picked]], "s", color="tab:orange", markersize=10, label=label)
         ceiling = 100 * self.ceiling
         ax.axvline(ceiling, color="gray", linestyle="--", label=f"ceiling {ceiling:g} %")
-        words = "conflict" if self.measure == "conflict" else "answers that differ from the tree's"
+        words = "answers that differ from the tree's" if self.measure == "difference" else MEASURES[self.measure]
         ax.set(xlabel=f"{words} on rows left out, %", ylabel="conditions removed, %")
         ax.set_title(f"{self.method}, means over folds")
         ax.legend()
@@ -128,13 +135,14 @@ class Selection(Framed):
             )
             for point in self.curve
         ]
-        titles = (self.parameter, "conditions removed", self.measure, "change of accuracy", "within what was asked")
+        measure = MEASURES[self.measure]
+        titles = (self.parameter, "conditions removed", measure, "change of accuracy", "within what was asked")
         said = f"{self.parameter} = {self.value:g} for {self.method}, by cross-validation."
         return write_notebook_table(titles, rows, before=[said])
 
     def __str__(self) -> str:
         lines = [f"{self.parameter} = {self.value:g} for {self.method}, by cross-validation:"]
-        title = f"{self.measure} %"
+        title = f"{MEASURES[self.measure]} %"
         width = max(11, len(title))
         lines.append(f"{self.parameter:>10} {'removed %':>10} {title:>{width}} {'Δaccuracy':>10} {'MacroDev':>9}")
         for point in self.curve:

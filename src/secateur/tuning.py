@@ -18,16 +18,17 @@ from numpy.typing import NDArray
 
 from secateur.adapters.forests import is_forest
 from secateur.adapters.pipelines import is_pipeline
-from secateur.choosing import ListForm, choose_lines
+from secateur.choosing import ListForm, choose_lines, choose_lines_by_budget
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean
 from secateur.frames import frame_columns
 from secateur.methods import find_method, list_methods
+from secateur.methods.sections import count_sections
 from secateur.methods.settings import check_share, is_number
 from secateur.results.audit import Audit
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import check_pair, hold_rows
 from secateur.rules.rules import Rules
-from secateur.selection import Selection, SelectionPoint
+from secateur.selection import MEASURES, Selection, SelectionPoint
 from secateur.simplification import simplify
 
 __all__ = ["select"]
@@ -47,9 +48,16 @@ class _Kind(NamedTuple):
 KINDS = {
     "budget": _Kind("exact", "difference", 0.01, -0.01),
     "tolerance": _Kind("mismatch", "conflict", 0.05, 0.0),
+    "sections": _Kind("exact", "auc_loss", 0.01, -0.01),
     "max_conflict": _Kind("budgeted", "conflict", 0.02, -0.01),
 }
-BUDGETS = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03)  # to try by default
+# A list of `exact` keeps every answer; what its tolerance may cost is how well its shares rank rows.
+TOLERANCE_OF_LIST = _Kind("exact", "auc_loss", 0.01, -0.01)
+GRIDS: dict[str, tuple[float, ...]] = {  # to try by default, for lists
+    "budget": (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03),
+    "tolerance": (0.02, 0.05, 0.1, 0.15, 0.2, 1.0),
+    "sections": (1, 2, 3, 4, 6, 8),
+}
 
 
 def select(
@@ -69,7 +77,7 @@ def select(
     progress: bool = True,
     **settings: Any,
 ) -> Selection:
-    """Pick the budget of a list, or a setting of a method, by cross-validation.
+    """Pick the budget, tolerance or number of sections of a list, or a setting of a method, by cross-validation.
 
     Parameters
     ----------
@@ -79,16 +87,17 @@ def select(
         The training rows, as :func:`simplify` takes them.
     y : array-like of shape (n_rows,), or str
         Their labels; of a table or data frame the column that holds them.
-    over : {"budget", "tolerance", "max_conflict"}, default="budget"
-        What to pick: the budget of a list; or, with one rule for each leaf, ε of ``faithful`` or ``mismatch``, or δ of
-        ``budgeted``.
+    over : {"budget", "tolerance", "sections", "max_conflict"}, default="budget"
+        What to pick: the budget of a list, its number of sections, or with ``method="exact"`` its tolerance; or, with
+        one rule for each leaf, ε of ``faithful`` or ``mismatch``, or δ of ``budgeted``.
     method : str, default=None
-        The method that deletes; by default ``exact``, ``mismatch`` or ``budgeted``.
+        The method that deletes; by default ``exact``, for a tolerance ``mismatch``, for ``max_conflict`` ``budgeted``.
     grid : sequence of float, default=None
-        The values to try, in increasing order; by default 8 budgets from 0 to 0.03, or the method's own.
+        The values to try, in increasing order; by default some from 0 on, or the method's own.
     ceiling : float in [0, 1], default=None
-        The mean share of rows left out whose answer may differ from the tree's, by default 0.01; of a tolerance or
-        ``max_conflict``, that rules of different classes may cover, by default 0.05 and 0.02.
+        The mean share of rows left out whose answer may differ from the tree's, by default 0.01; of the tolerance and
+        the sections of a list, the AUC that may be lost, by default 0.01; of other tolerances and ``max_conflict``, the
+        share of rows that rules of different classes may cover, by default 0.05 and 0.02.
     min_accuracy_change : float in [-1, 1], default=None
         The lowest mean change of accuracy allowed on rows left out; by default -0.01, of a tolerance 0.
     otherwise : label, default="auto"
@@ -102,7 +111,7 @@ def select(
     progress : bool, default=True
         Whether to show a bar on a terminal.
     **settings : object
-        Other settings of the method, and ``tolerance`` and ``sections`` of a list.
+        Other settings of the method, and ``tolerance``, ``sections`` and ``budget`` of a list.
 
     Returns
     -------
@@ -118,15 +127,16 @@ def select(
     >>> model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     >>> selection = select(model, X, y, grid=(0, 0.005, 0.01), ceiling=0.02)
     >>> rules = simplify(model, X, y, budget=selection.value)
+    >>> rules = simplify(model, X, y, sections=int(select(model, X, y, over="sections").value))
     >>> selection = select(model, X, y, over="tolerance", ceiling=0.02, min_accuracy_change=-0.01)
     >>> rules = simplify(model, X, y, method="mismatch", tolerance=selection.value)
     """
     if over not in KINDS:
         raise ParameterError(f"Expected over as one of {', '.join(KINDS)}, found {over!r}.{did_you_mean(over, KINDS)}")
-    kind = KINDS[over]
-    if over != "budget" and not (isinstance(otherwise, str) and otherwise == "auto"):
-        raise ParameterError(f"otherwise is for a list, whose budget is picked; leave it out for over={over!r}.")
-    search = _Search.plan(over, kind.method if method is None else method, grid, settings)
+    search = _Search.plan(over, KINDS[over].method if method is None else method, grid, settings)
+    kind = search.kind
+    if not search.is_list and not (isinstance(otherwise, str) and otherwise == "auto"):
+        raise ParameterError(f"otherwise is for a list; leave it out for over={over!r}.")
     search = replace(
         search,
         ceiling=check_share("ceiling", kind.ceiling if ceiling is None else ceiling),
@@ -146,33 +156,37 @@ class _Search:
     method: str
     values: list[float]
     settings: dict[str, Any]  # of the method
-    form: ListForm  # of a list
+    form: ListForm | None  # of a list
+    budget: float = 0.0  # of a list
     ceiling: float = 0.0
     min_accuracy_change: float = 0.0
     otherwise: Any = "auto"
 
     @property
     def is_list(self) -> bool:
-        return self.parameter == "budget"
+        return self.form is not None
 
     @property
-    def measure(self) -> str:
-        return KINDS[self.parameter].measure
+    def kind(self) -> _Kind:
+        return TOLERANCE_OF_LIST if self.is_list and self.parameter == "tolerance" else KINDS[self.parameter]
 
     @classmethod
     def plan(cls, over: str, method: str, grid: Any, settings: dict[str, Any]) -> _Search:
-        form = ListForm()
-        if over == "budget" and find_method(method).name == "exact":
-            own = {name: settings[name] for name in ("tolerance", "sections") if name in settings}
-            form = ListForm(**own)
-            settings = {name: value for name, value in settings.items() if name not in own}
+        is_exact = find_method(method).name == "exact"
+        if over == "budget" or (is_exact and over in GRIDS):
+            names = ("tolerance", "sections", "budget") if is_exact else ()
+            own = {name: settings[name] for name in names if name in settings and name != over}
+            budget = check_share("budget", own.pop("budget", 0.0))
+            own_settings = {name: value for name, value in settings.items() if name not in names or name == over}
+            values = _check_grid(over, GRIDS[over] if grid is None else grid)
+            return cls(over, find_method(method, own_settings).name, values, own_settings, ListForm(**own), budget)
         chosen = find_method(method, settings)
-        if over == "budget":
-            return cls(over, chosen.name, _check_grid(over, BUDGETS if grid is None else grid), settings, form)
         if chosen.knob is None or chosen.knob.setting != over:
             fit = list_methods(reading=over, as_knob=True)
-            raise ParameterError(f"A {over} can be selected for {fit}, found {method!r}.")
-        return cls(over, chosen.name, _check_grid(over, chosen.knob.grid if grid is None else grid), settings, form)
+            fit = f"{fit}, or 'exact' as that of a list" if over == "tolerance" else fit or "'exact'"
+            one = "A number of sections" if over == "sections" else f"A {over}"
+            raise ParameterError(f"{one} can be selected for {fit}, found {method!r}.")
+        return cls(over, chosen.name, _check_grid(over, chosen.knob.grid if grid is None else grid), settings, None)
 
 
 @dataclass(frozen=True)
@@ -232,7 +246,8 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
     allowed = [point for point in curve if point.is_allowed]
     if not allowed:
         warnings.warn(
-            f"No {search.parameter} of the grid keeps the mean {search.measure} within {search.ceiling:g} and the mean "
+            f"No {search.parameter} of the grid keeps the mean {MEASURES[search.kind.measure]} within "
+            f"{search.ceiling:g} and the mean "
             f"accuracy change at {search.min_accuracy_change:g} or above: {search.values[0]:g}, the least, is picked. "
             "The method 'exact' without a budget changes no answer and brings no row into conflict.",
             stacklevel=3,
@@ -243,7 +258,7 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
         parameter=search.parameter,
         value=picked,
         method=search.method,
-        measure=search.measure,
+        measure=search.kind.measure,
         ceiling=search.ceiling,
         min_accuracy_change=search.min_accuracy_change,
         curve=curve,
@@ -293,10 +308,15 @@ def _audit_fold(
     def audit(rules: Rules) -> Audit:
         return rules.audit(test.X, test.y, sample_weight=test.weights)
 
-    if not search.is_list:
+    if search.form is None:
         return [audit(make(**{**search.settings, search.parameter: value})) for value in search.values]
     rules = make(**search.settings)
     form = search.form._replace(otherwise=search.otherwise)
+    if search.parameter != "budget":
+        forms = [form._replace(**{search.parameter: value}) for value in search.values]
+        return [audit(choose_lines(rules, one, budget=search.budget)) for one in forms]
+    if search.method == "exact":  # no budget is exceeded before it is spent
+        return [audit(some) for some in choose_lines_by_budget(rules, search.values, form)]
     return [audit(choose_lines(rules, form, budget=value)) for value in search.values]
 
 
@@ -319,7 +339,12 @@ def _make_folds(cv: Any, labels: NDArray[Any]) -> Any:
 def _check_grid(parameter: str, grid: Sequence[float]) -> list[float]:
     if isinstance(grid, (str, bytes)) or not hasattr(grid, "__iter__"):
         raise ParameterError(f"Expected grid as a list of numbers from 0 to 1, found {grid!r}.")
-    values = [check_share(f"every {parameter} of the grid", value) for value in grid]
+    values: list[float] = [
+        count_sections(value, 2).most
+        if parameter == "sections"
+        else check_share(f"every {parameter} of the grid", value)
+        for value in grid
+    ]
     if not values:
         raise ParameterError(f"The grid is empty: give at least one {parameter} to try.")
     if any(after <= before for before, after in pairwise(values)):
@@ -338,8 +363,9 @@ def _summarize(value: float, audits: list[Audit], search: _Search) -> SelectionP
     found["removed"] = [audit.shortened for audit in audits]
     found["difference"] = [100.0 - audit.agreement for audit in audits]
     found["macro_dev"] = [audit.macro_dev for audit in audits]
+    found["auc_loss"] = [100.0 * np.nan_to_num(audit.tree_auc - audit.auc) for audit in audits]
     means = {name: float(np.mean(numbers)) for name, numbers in found.items()}
     spread = {f"{name}_sd": float(np.std(found[name])) for name in ("conflict", "difference", "delta_accuracy")}
-    is_allowed = means[search.measure] <= 100 * search.ceiling
+    is_allowed = means[search.kind.measure] <= 100 * search.ceiling
     is_allowed &= means["delta_accuracy"] >= 100 * search.min_accuracy_change
     return SelectionPoint(value=value, is_allowed=is_allowed, **means, **spread)

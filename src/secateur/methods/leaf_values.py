@@ -68,8 +68,10 @@ class LeafValues:
         self._slack: Any = 0 if is_whole else SLACK  # sums of weights are rounded
         self.values: list[Any] = [0] * len(self.class_ids)
         if self.has_shares and is_whole:
-            pairs = zip(own.tolist(), total.tolist(), strict=True)
-            self.values = [Fraction(int(part), int(whole)) if whole else Fraction(0) for part, whole in pairs]
+            pairs = list(zip(own.tolist(), total.tolist(), strict=True))
+            # Leaves of a large tree have few shares, and making a fraction takes long.
+            found = {pair: Fraction(int(pair[0]), int(pair[1])) if pair[1] else Fraction(0) for pair in set(pairs)}
+            self.values = [found[pair] for pair in pairs]
         elif self.has_shares:
             self.values = np.divide(own, total, out=np.zeros(len(own)), where=total > 0).tolist()
         self._floats = np.array(self.values, dtype=np.float64)
@@ -125,8 +127,10 @@ class LeafValues:
         if not sum(rows):
             rows = [1.0] * len(rows)
         if isinstance(self.tolerance, Fraction):
-            weighted = [Fraction(row) * value for row, value in zip(rows, values, strict=True)]
-            mean: Any = sum(weighted) / sum(map(Fraction, rows))
+            together: dict[Any, Fraction] = {}
+            for row, value in zip(rows, values, strict=True):
+                together[value] = together.get(value, 0) + Fraction(row)
+            mean: Any = sum(row * value for value, row in together.items()) / sum(together.values())
         else:
             mean = sum(row * value for row, value in zip(rows, values, strict=True)) / sum(rows)
         low, high = min(values), max(values)
