@@ -37,7 +37,7 @@ TESTS = {
         "tests/kernels",
         "tests/counting",
         *CONTRACT,
-        "tests/methods/test_covering.py",
+        "tests/methods/test_lists.py",
     ],
     "methods": ["tests/methods"],
     "rules": ["tests/rules"],
