@@ -19,8 +19,6 @@ from secateur.rules.forest import ForestRules, run_each
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.tree import Tree
 
-__all__ = ["diagnose"]
-
 
 def diagnose(
     model: Any,

@@ -11,8 +11,6 @@ from secateur.methods import find_method
 from secateur.methods.settings import check_amount
 from secateur.problem import Knowledge, ModelReader, open_rows_of
 
-__all__ = ["collect_evidence"]
-
 
 def collect_evidence(
     model: Any,

@@ -11,8 +11,6 @@ from typing import Any
 
 from secateur.errors import InputError, ParameterError
 
-__all__ = ["check_unique", "frame_columns", "make_frame"]
-
 LIBRARIES = ("pandas", "polars")
 
 

@@ -34,8 +34,6 @@ from secateur.tree.facts import NO_FACTS
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 from secateur.tree.tree import Tree
 
-__all__ = ["Knowledge", "ModelReader", "OpenForest", "find_terms", "open_forest", "open_rows_of"]
-
 COUNTS_SUFFICE = ", or use a method that counts suffice for, such as 'faithful'"
 LOOKS_AT_ROWS = "The method {!r} looks at rows one by one"
 

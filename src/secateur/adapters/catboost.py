@@ -37,8 +37,6 @@ from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing
 from secateur.tree.tree import Label, Tree
 
-__all__ = ["read_model"]
-
 SUPPORTED = ("CatBoostClassifier", "CatBoost")
 NUMBER, ONE_HOT = "FloatFeature", "OneHotFeature"
 LARGEST = float(np.finfo(np.float32).max)

@@ -28,8 +28,6 @@ from secateur.errors import EnsembleError, SecateurError, UnsupportedModelError
 from secateur.rows.checking import holds_missing
 from secateur.tree.tree import Tree
 
-__all__ = ["ForestTrees", "is_ensemble", "is_forest", "read_forest"]
-
 SUPPORTED = ("RandomForestClassifier", "ExtraTreesClassifier", "BaggingClassifier")
 ENSEMBLES = "sklearn.ensemble"
 BOOSTING = {"lightgbm", "xgboost", "catboost"}

@@ -29,8 +29,6 @@ from secateur.rows.leaves import apply_tree
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Label, Tree, make_tree
 
-__all__ = ["is_histogram_boosting", "is_single", "read_model"]
-
 SUPPORTED = "HistGradientBoostingClassifier"
 
 

@@ -30,8 +30,6 @@ from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing
 from secateur.tree.tree import Label, Tree
 
-__all__ = ["read_model"]
-
 SUPPORTED = ("LGBMClassifier", "Booster")
 ZERO = float(np.float32(1e-35))
 """Numbers up to this size count as 0."""

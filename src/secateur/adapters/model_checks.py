@@ -21,20 +21,6 @@ from secateur.errors import (
 )
 from secateur.rows.regular_files import read_whole
 
-__all__ = [
-    "SPLIT_NUMBERS",
-    "ancestor_names",
-    "check_class",
-    "check_fitted",
-    "check_no_missing",
-    "check_one_output",
-    "choose_tree",
-    "fitted_names",
-    "need_library",
-    "read_bytes",
-    "reject_damage",
-]
-
 SPLIT_NUMBERS = (
     "Column {!r} holds numbers, but is split by category, and {} then takes 2.5 for 2. Make it a categorical column of "
     "a data frame, or one-hot encode it, and fit again."

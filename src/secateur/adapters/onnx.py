@@ -43,8 +43,6 @@ from secateur.errors import FormatError, ParameterError, UnsupportedModelError
 from secateur.limits import check_memory
 from secateur.tree.tree import Tree
 
-__all__ = ["read_onnx"]
-
 CLASSIFIER, ENSEMBLE = "TreeEnsembleClassifier", "TreeEnsemble"
 DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")

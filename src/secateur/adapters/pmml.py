@@ -43,8 +43,6 @@ from secateur.limits import XML_MARKS, check_parsed_size
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Label, Tree
 
-__all__ = ["read_pmml"]
-
 NAMESPACE = "http://www.dmg.org/PMML-"
 MOST_DEPTH = 200  # nodes and predicates within one another
 NUMERIC_TYPES = ("double", "integer")

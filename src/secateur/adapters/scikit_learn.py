@@ -21,8 +21,6 @@ from secateur.rows.checking import holds_missing
 from secateur.rows.encoding import frame_numbers
 from secateur.tree.tree import Tree, make_tree
 
-__all__ = ["SUPPORTED", "make_from_source", "read_model", "round_counts", "was_fitted_with_missing"]
-
 SUPPORTED = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 WHOLE_COUNT = 1e-6
 

@@ -32,8 +32,6 @@ from secateur.tree.contract import check_tree
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Label, Tree
 
-__all__ = ["find_features_column", "read_model"]
-
 SUPPORTED = "DecisionTreeClassificationModel"
 STAGES_READ = (
     "Fit a pipeline of StringIndexer, OneHotEncoder, Imputer, VectorIndexer and VectorAssembler, on columns that other "

@@ -31,8 +31,6 @@ from secateur.errors import UnsupportedModelError
 from secateur.rows.checking import holds_missing
 from secateur.tree.tree import Label, Tree
 
-__all__ = ["read_model"]
-
 SUPPORTED = ("XGBClassifier", "XGBRFClassifier", "Booster")
 SPOILT = "\ufffd"
 MULTICLASS = ("multi:softprob", "multi:softmax")

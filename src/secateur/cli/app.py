@@ -16,8 +16,6 @@ from secateur import __version__
 if TYPE_CHECKING:
     app: typer.Typer
 
-__all__ = ["COMMANDS", "app", "guess_command", "make_app"]
-
 EXAMPLES = "For example:"
 STATUS = "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong."
 EPILOGS = {

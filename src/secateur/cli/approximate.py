@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from secateur.cli.tables.table_file import TableFile
     from secateur.rules.rules import Rules
 
-__all__ = ["Wishes", "command", "make_approximation", "run"]
-
 OWN_RULES = "see `secateur simplify DATA --model MODEL`"
 
 

@@ -6,8 +6,6 @@ import os
 import shlex
 from pathlib import Path
 
-__all__ = ["DIALECTS", "complete_column", "complete_dialect", "complete_method"]
-
 DIALECTS = ("duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake")
 
 

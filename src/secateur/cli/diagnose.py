@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from secateur.results.diagnosis import Diagnosis
     from secateur.results.overlaps import Overlaps
 
-__all__ = ["command"]
-
 SHOWN_RULES = 50
 DEFAULT_TOLERANCE = 0.05
 OVERLAPPING = "mismatch"  # a method whose rules may overlap, unless another is named

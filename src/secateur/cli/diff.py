@@ -11,8 +11,6 @@ from secateur.cli.console import print_json, tell
 from secateur.cli.options import Json, Quiet
 from secateur.errors import InputError
 
-__all__ = ["command"]
-
 STYLES = {"removed": "red", "added": "green", "class-changed": "bold red"}
 
 

@@ -11,8 +11,6 @@ from secateur.cli.options import Dialect, Export, Force, Output, Quiet, SqlTable
 from secateur.cli.outputs import check_outputs, choose_export, deliver, make_export
 from secateur.errors import ParameterError
 
-__all__ = ["command"]
-
 
 def command(
     rules_file: Annotated[Path, typer.Argument(metavar="RULES", help="Rules as --export json wrote them.")],

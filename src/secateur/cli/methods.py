@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from secateur.cli.options import Json
 
-__all__ = ["command"]
-
 
 def command(as_json: Json = False) -> None:
     """List the methods, from the strictest guarantee to none."""

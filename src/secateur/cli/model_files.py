@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from secateur.rules.rules import Rules
 
-__all__ = ["dump_model", "is_rules_file", "load_model", "load_rules"]
-
 RULES_FORMATS = (RULES_FORMAT, "secateur-compact")  # the second is of drafts, which the reader rejects
 # skops distrusts scikit-learn's tree, because a forged one could point outside its arrays; we check it first.
 CHECKED_TYPES = ("sklearn.tree._tree.Tree", "numpy.dtype")  # making a dtype runs nothing

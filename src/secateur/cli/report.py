@@ -12,8 +12,6 @@ from secateur.cli.options import Force, Growing, Making, Quiet, Reading, Rows, s
 from secateur.cli.outputs import check_outputs, deliver
 from secateur.errors import ParameterError
 
-__all__ = ["command"]
-
 
 @spread
 def command(

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from secateur.lab.pages import Page
 
-__all__ = ["command"]
-
 Experiment = StrEnum(
     "Experiment", ["deterministic", "cart", "optimal", "sparse", "runtime", "exhibits", "readings", "beyond", "all"]
 )

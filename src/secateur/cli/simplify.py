@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.verify import Verification
 
-__all__ = ["command"]
-
 
 # The embedded tables.
 Table = StrEnum("Table", {"weather": "weather", "human_id": "human-id"})

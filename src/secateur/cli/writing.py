@@ -16,8 +16,6 @@ from secateur.errors import ParameterError
 if TYPE_CHECKING:
     from secateur.rules.rules import Rules
 
-__all__ = ["Writing"]
-
 
 @dataclass(frozen=True)
 class Writing:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from secateur.tree.tree import Tree
 
-__all__ = ["MASK_BYTES", "Masks", "pack_bits", "pack_links", "rows_in", "unpack_bits"]
-
 Masks = np.ndarray[Any, np.dtype[np.uint64]]
 
 # Rows are compared a block at a time, so that a block of the used columns stays in the processor's cache while

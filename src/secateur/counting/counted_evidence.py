@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["Evidence", "TooLargeError", "check_size"]
-
 FORMAT = "secateur-evidence"
 VERSION = 1
 # Numbers of eight bytes that a summary may hold.

@@ -16,8 +16,6 @@ from secateur.rows.rows import Rows
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["cover_rows", "find_overlap", "find_winners", "find_winners_and_overlap", "mask_blocks", "rows_of_rule"]
-
 # numpy looks at so many pairs of a row and a rule in less time than compiling takes.
 PLAIN_PAIRS = 1 << 28
 

@@ -17,8 +17,6 @@ from secateur.rows.rows import LabelledRows
 from secateur.tree.paths import Paths, trace_paths
 from secateur.tree.tree import Tree
 
-__all__ = ["EvidencePlan"]
-
 
 @dataclass(frozen=True)
 class EvidencePlan:

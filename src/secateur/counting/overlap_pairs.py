@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["PairCounts", "count_overlaps"]
-
 # Pairs that are listed before equal ones are added up, so that rows covered by many rules take no more memory.
 MOST_PAIRS = 1 << 22
 # Rows in conflict times rules that are looked at together.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["RowEvidence"]
-
 
 @dataclass
 class RowEvidence(TrainingEvidence):

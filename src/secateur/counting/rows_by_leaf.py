@@ -12,8 +12,6 @@ from secateur.rows.rows import Rows
 from secateur.tree.paths import Paths, find_runs
 from secateur.tree.tree import Tree
 
-__all__ = ["RowIndex", "index_rows"]
-
 
 class RowIndex(NamedTuple):
     """Rows in the order of their leaves, in which every node has a run of them."""

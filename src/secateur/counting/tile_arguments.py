@@ -11,8 +11,6 @@ from secateur.kernels.tiles import SPLIT_TESTS, TILE_ROWS, TILE_WORDS, Preorder,
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["NO_NODES", "Conditions", "keep_asked", "make_preorder", "make_room", "make_rule_conditions", "make_tests"]
-
 NO_NODES = Preorder(*np.zeros((4, 0), dtype=np.int64))
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["TrainingEvidence"]
-
 
 class TrainingEvidence(ABC):
     """What methods ask of training rows: how many of them, and of which class, any rule covers."""

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["PatternCounter", "ViolationCounts", "count_violations", "find_reliability", "list_patterns", "split_rules"]
-
 # numpy looks at so many pairs of a row and a rule, or an open condition, in less time than compiling takes.
 PLAIN_PAIRS = 1 << 29
 # It looks at so many rows at a time.

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TABLES", "Dataset", "encode", "load_table"]
-
 WEATHER = """
 Outlook  Temperature Humidity Windy Play
 sunny    hot         high     false no

@@ -20,8 +20,6 @@ from secateur.tree.shown_text import INVISIBLE
 from secateur.tree.tree import Label
 from secateur.words.conditions import join_conditions
 
-__all__ = ["guard_cell", "rules_to_csv", "rules_to_frame", "write_csv"]
-
 COPIED = (
     *("prediction", "class_name", "share", "support", "reliability", "covered_support", "covered_reliability"),
     *("source_support", "source_reliability"),

@@ -16,15 +16,6 @@ from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
 from secateur.words.conditions import count_of, join_conditions, read_conditions, read_count, read_link, read_share
 
-__all__ = [
-    "diagnosis_to_csv",
-    "diagnosis_to_dict",
-    "diagnosis_to_html",
-    "diagnosis_to_table",
-    "diagnosis_to_text",
-    "explain_words",
-]
-
 SHOWN_CONDITIONS = 12  # of the short table
 SHOWN_IN_NOTEBOOK = 200
 WIDEST_CONDITION = 48

@@ -26,8 +26,6 @@ from secateur.export.sql_names import check_result_names, split_table
 from secateur.methods.settings import check_flag
 from secateur.rules.rules import Rules
 
-__all__ = ["FORMATS", "FRAME", "Format", "find_format", "write_format", "write_rules"]
-
 
 @dataclass(frozen=True)
 class Format:

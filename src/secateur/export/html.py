@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from secateur.rules.merged import MergedRule, MergedRules
     from secateur.rules.rules import Rules
 
-__all__ = ["audits_to_html", "merged_to_html", "rules_to_html"]
-
 SHOWN_RULES = 200  # so that a notebook stays usable
 
 

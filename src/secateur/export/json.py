@@ -43,8 +43,6 @@ from secateur.tree.tree import Tree
 from secateur.verify.fields import check_fields
 from secateur.verify.possible import Possible
 
-__all__ = ["FORMAT", "VERSION", "rules_from_json", "rules_to_json", "rules_to_record"]
-
 FORMAT = "secateur-rules"
 VERSION = 3  # drafts had 1 and 2, and lists a format of their own
 # Up to this many conditions of all leaves, lines are written with their conditions and reasons in words.

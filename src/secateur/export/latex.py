@@ -8,8 +8,6 @@ from secateur.export.listing import make_listing
 from secateur.export.plain_names import one_line
 from secateur.rules.rules import Rules
 
-__all__ = ["escape_latex", "rules_to_latex"]
-
 MARKS = {
     "\\": r"\textbackslash{}",
     "^": r"\textasciicircum{}",

@@ -22,8 +22,6 @@ from secateur.rules.rules import Rules
 from secateur.words.conditions import read_link
 from secateur.words.plain_words import ROUNDED, bracket_asked, join_asked, rounds_a_number
 
-__all__ = ["ListedLine", "ListedReason", "Listing", "make_listing"]
-
 
 class ListedReason(NamedTuple):
     """A condition of a rule's path, whether it was deleted, and why."""

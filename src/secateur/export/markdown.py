@@ -8,8 +8,6 @@ from secateur.export.listing import make_listing
 from secateur.export.plain_names import one_line
 from secateur.rules.rules import Rules
 
-__all__ = ["escape_markdown", "rules_to_markdown"]
-
 MARKS = re.compile(r"[\\`*_\[\]|~$]")
 # An ampersand or angle bracket alone is only itself, and `<=` stays readable.
 TAGS = re.compile(r"<(?=[a-zA-Z/!?])")

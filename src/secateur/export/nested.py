@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from secateur.methods.leaf_values import Stated
     from secateur.rules.rules import Rules
 
-__all__ = ["nested_to_text"]
-
 INDENT = "  "
 
 

@@ -13,11 +13,6 @@ from secateur.results.overlaps import Overlaps
 from secateur.rules.forest import ForestAudit, ForestRules
 from secateur.words.conditions import count_of, read_count, read_share
 
-__all__ = [
-    *("audit_to_html", "explanation_to_html", "forest_audit_to_html"),
-    *("forest_to_html", "overlaps_to_html", "write_notebook_table"),
-]
-
 SHOWN_PAIRS = 20
 IN_TABLE = ("  This row:", "  rule ", "  asked:", "  not asked:")  # lines of an explanation that its table tells
 SHOWN_MERGED = 10

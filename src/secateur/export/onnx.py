@@ -28,8 +28,6 @@ from secateur.rules.decision_list import Column, ColumnTest, DecisionList, make_
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label
 
-__all__ = ["rules_to_onnx"]
-
 OPSET = 19  # the first in which texts can be compared
 IR_VERSION = 9  # which came with it
 REFUSED: dict[str, Label] = {"U": "", "i": 0, "f": float("nan"), "b": False}

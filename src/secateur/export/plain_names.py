@@ -11,8 +11,6 @@ from secateur.rules.decision_list import Column
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
 
-__all__ = ["FreeNames", "check_characters", "check_unread", "head_lines", "is_unicode", "one_line", "plain_name"]
-
 SHOWN_NAME = 40
 SHOWN_WORDS = 240
 HEAD_WORDS = 2000

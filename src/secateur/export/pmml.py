@@ -20,8 +20,6 @@ from secateur.rules.decision_list import Column, ColumnTest, DecisionList, doubl
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label
 
-__all__ = ["rules_to_pmml"]
-
 TYPES = {bool: "boolean", int: "integer"}
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -18,8 +18,6 @@ from secateur.tree.column_parsers import STEPS, ColumnParser
 from secateur.tree.tree import Label
 from secateur.words.conditions import read_threshold
 
-__all__ = ["check_function_name", "rules_to_python"]
-
 # What the written functions use; a function of that name would take its place.
 RESERVED = (
     *("bool", "datetime", "float", "hasattr", "isinstance", "iter", "len", "next", "np", "object", "re", "str", "zip"),

@@ -9,8 +9,6 @@ from secateur.export.picture import PALE, Picture, draw_svg, pick_colour, wrap_w
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
 
-__all__ = ["draw_rules"]
-
 SHOWN_RULES = 60
 WIDTH, MARGIN, LINE, GAP = 960, 16, 18, 12
 CHIP, BAR = 120, 150  # widths of a class's chip and of the longest bar

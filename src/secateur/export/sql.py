@@ -35,8 +35,6 @@ from secateur.rules.decision_list import DecisionList, make_decision_list
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label
 
-__all__ = ["RESULT_NAMES", "rules_to_sql"]
-
 MOST_WORDED = 2_000  # rules that have their words beside them; nobody reads more
 
 

@@ -39,15 +39,6 @@ from secateur.rules.decision_list import Column, ColumnTest, list_deciding, list
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label
 
-__all__ = [
-    "GROUPED",
-    "UNKNOWN",
-    "AuditStatement",
-    "Refusal",
-    "audit_to_sql",
-    "coverage_to_sql",
-]
-
 # The columns of the result that rows are grouped by, and what is counted of each group.
 GROUPED = ("refused", "truth", "leaf", "rule", "conflict", "covered")
 N_ROWS, LABEL, WEIGHT, SQUARES = "n_rows", "label", "weight", "squares"

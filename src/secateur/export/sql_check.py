@@ -18,8 +18,6 @@ from secateur.export.sql_nodes import Node, column_of, comment, is_null, make_nu
 from secateur.rules.decision_list import make_decision_list
 from secateur.rules.rules import Rules
 
-__all__ = ["rules_to_sql_check"]
-
 WORDS = {
     MISSING: "not decided: a blank, which the tree was not fitted to take",
     STRANGE: "not decided: not a value that the rules can read",

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from secateur.rules.decision_list import Column, ColumnTest
     from secateur.tree.tree import Label
 
-__all__ = ["MISSING", "STRANGE", "UNLISTED", "TypedTable"]
-
 DOUBLE = exp.DataType.Type.DOUBLE
 FLOAT32_END = double_limit(float(np.finfo(np.float32).max), "float32")
 FLOAT64_END = float(np.finfo(np.float64).max)

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 
 from secateur.errors import ParameterError, did_you_mean
 
-__all__ = ["ALIASES", "DIALECTS", "SqlDialect", "find_dialect"]
-
 
 @dataclass(frozen=True)
 class SqlDialect:

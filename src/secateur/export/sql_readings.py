@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Make = Callable[[], Node]  # a node has one parent, so each use needs its own
 
-__all__ = ["check_readings", "is_unread", "read_moment_limit", "read_number", "read_text", "read_texts_of_other_types"]
-
 DOUBLE, TIMESTAMP = exp.DataType.Type.DOUBLE, exp.DataType.Type.TIMESTAMP
 TRUTHS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1", "on"), True),

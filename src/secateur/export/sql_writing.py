@@ -12,8 +12,6 @@ from sqlglot import Dialect, exp
 
 from secateur.export.sql_nodes import MOST_JOINED, Node, comment, join
 
-__all__ = ["Writer"]
-
 IN_A_LINE = 20  # numbers of a long list
 
 

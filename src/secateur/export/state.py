@@ -19,8 +19,6 @@ from secateur.tree.json import tree_from_json, tree_to_json
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Tree
 
-__all__ = ["rules_from_state", "rules_to_state"]
-
 # Fields of rules that are plain already, and those that are objects of plain fields.
 PLAIN = ("leaf_counts", "covered_counts", "leaves", "decided_counts")
 PARTS: dict[str, Any] = {

@@ -16,8 +16,6 @@ from secateur.methods import Deletions, Why
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["counts_to_list", "deletions_to_columns", "paths_to_columns", "read_counts", "read_deletions", "read_paths"]
-
 NUMBERS = ("before", "after", "number")
 KNOWN = {int, float}  # not bool
 MOST_ROWS = 1e300  # so that shares and percentages of sums can still be computed

@@ -14,8 +14,6 @@ from secateur.methods.settings import check_share
 from secateur.results.fidelity import Fidelity
 from secateur.rules.rules import Rules
 
-__all__ = ["read_fidelity"]
-
 MODEL = re.compile(r"(?:an?|the function) \w+")  # as `approximate` names it: a guarantee repeats it
 
 

@@ -12,8 +12,6 @@ from secateur.rules.layout import Layout
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["find_label", "read_lines"]
-
 
 def find_label(tree: Tree, label: Any) -> int | None:
     """Find the class of a label of the same type."""

@@ -13,8 +13,6 @@ from secateur.methods.contract import Deletions, Why
 from secateur.tree.paths import Paths
 from secateur.verify.fields import REASONS, Check
 
-__all__ = ["OF_A_LIST", "check_reasons", "check_spending"]
-
 # Reasons that the lines of a list give beside those of the method.
 TINY = 1e-9  # shares are rounded
 OF_A_LIST = (Why.PAID, Why.TOO_DEAR, Why.WITHIN_WINDOW, Why.KEEPS_OUT, Why.HEADING)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from secateur.export.listing import ListedLine
     from secateur.rules.rules import Rules
 
-__all__ = ["rules_to_table"]
-
 
 def rules_to_table(
     rules: Rules, *, reasons: bool = False, title: str | None = None, caption: str | None = None

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from secateur.export.listing import ListedLine
     from secateur.rules.rules import Rules
 
-__all__ = ["lay_out", "rules_to_text"]
-
 KEPT = "\N{NO-BREAK SPACE}"  # at which no line is wrapped
 WIDEST = 100  # numbers stand in a column unless a line is longer than this
 

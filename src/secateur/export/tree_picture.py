@@ -12,8 +12,6 @@ from secateur.export.picture import INK, PALE, Picture, draw_svg, pick_colour, w
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_link, read_share
 
-__all__ = ["draw_tree"]
-
 BOX, LEVEL, MARGIN, LINE = 150, 120, 24, 16  # sizes of a leaf's place, of a level, and of a line of text
 WIDEST_BRANCH = 14.0
 DEFAULT_DEPTH = 3

@@ -13,8 +13,6 @@ from secateur.frames import check_unique, frame_columns
 from secateur.tree.facts import Group
 from secateur.tree.tree import Label, Tree
 
-__all__ = ["find_feature", "find_groups", "is_listing", "label_columns", "read_groups"]
-
 SEPARATORS = "=_:-. "
 MOST_NAMED = 3  # columns that make up the name of a group whose columns share no prefix
 

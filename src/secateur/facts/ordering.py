@@ -23,8 +23,6 @@ from secateur.facts.possible_rows import Bundle, Feasible
 from secateur.tree.pipeline_columns import find_cuts
 from secateur.tree.tree import Tree
 
-__all__ = ["Ordering", "find_ordering", "find_ranks"]
-
 # Every pair of the states of some columns is compared, so there must not be too many of them.
 MOST_COMPARED = 1 << 13
 

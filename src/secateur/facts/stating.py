@@ -17,8 +17,6 @@ from secateur.tree.facts import NO_FACTS, Claim, Facts
 from secateur.tree.regions import Region
 from secateur.tree.tree import Tree
 
-__all__ = ["state_facts", "whole_by_dtype"]
-
 
 def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None, facts: Any = None) -> Tree:
     """Add to a tree what the caller and the types of the columns state about its columns.

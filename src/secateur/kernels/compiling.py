@@ -16,8 +16,6 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["compile_module", "is_soon_done"]
-
 done: Counter[str] = Counter()  # work of each kind by plain code in this process
 CANNOT_KEEP = (
     "secateur cannot keep compiled code here, so that every new process compiles it again: set NUMBA_CACHE_DIR to a "

@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from secateur.kernels.walks import copy_words, cut_high, cut_low, cut_words, is_possible, narrow, open_feature
 
-__all__ = ["Room", "find_contained"]
-
 
 class Room(NamedTuple):
     """Room for a walk: the node's own region on open features, which are open, and what to restore when it turns."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from secateur.kernels.walks import copy_words, find_foreign_leaf, is_possible, narrow, open_feature
 
-__all__ = ["find_above"]
-
 
 def raise_feature(walk, box, tested, sign, above, above_words):  # type: ignore[no-untyped-def]
     """Add to what the box allows a feature whatever lies above one of its values; nothing lies above NaN."""

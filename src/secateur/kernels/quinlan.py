@@ -18,8 +18,6 @@ import numpy as np
 
 from secateur.kernels.tiles import count_ones, lowest_bit
 
-__all__ = ["Outcome", "Rounds", "Rows", "Rules", "shorten_rules"]
-
 # Masks lie in memory block by block: the masks of a block stay in the processor's cache. A block is made of tiles.
 BLOCK_WORDS = 128
 TILE_WORDS = 64

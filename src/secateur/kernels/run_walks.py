@@ -18,17 +18,6 @@ from secateur.kernels.walks import Box, Walkable
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = [
-    "as_lists",
-    "make_box",
-    "make_walkable",
-    "run_above",
-    "run_contained",
-    "run_deletion",
-    "run_met",
-    "run_witnesses",
-]
-
 # Plain Python walks so many conditions in about as long as it takes to load compiled code.
 PLAIN_ENTRIES = 50_000
 # From this many conditions on, several threads share them.

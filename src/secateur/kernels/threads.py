@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
 
-__all__ = ["map_in_threads", "map_stream", "n_threads"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

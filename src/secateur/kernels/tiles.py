@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Preorder", "Room", "RuleConditions", "Tests", "count_by_violations", "cover_block"]
-
 TILE_WORDS = 16
 TILE_ROWS = 1024
 LINE_ROWS = 16

@@ -14,16 +14,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = [
-    "Box",
-    "Walkable",
-    "count_foreign",
-    "delete_features",
-    "delete_links",
-    "find_met",
-    "find_witnesses",
-]
-
 NOT_ASKED = -2  # -1 marks a rule that meets no leaf of another class
 
 

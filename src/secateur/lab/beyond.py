@@ -21,11 +21,6 @@ from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.pages import Page
 from secateur.lab.protocol import DATASETS, GRID, TOLERANCES, Arm, Study, split_rows
 
-__all__ = [
-    *("FrontPoint", "beyond_page", "draw_fronts", "find_fronts", "make_study", "measure_split"),
-    *("picks_page", "summarize_beyond"),
-]
-
 BUDGETS = (0.0, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05)
 BY_FOLDS = "by folds"
 PAPER_TOLERANCES = "the paper's ε"

@@ -21,8 +21,6 @@ from secateur.lab.sparse import KINDS, SOLVERS
 from secateur.lab.tolerances import CONFLICT_CEILING
 from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED, Estimate, combine, estimate, mean_of, ratio_of
 
-__all__ = ["CLAIMS", "Claim", "Finding", "count_verdicts", "read_verdict"]
-
 EXACT = ("M2-P", "Izza")
 IRC, SHARE, REMOVED, CONFLICT, MACRO = "rule_irc_pct", "irc_per_rule_pct", "removed_pct", "conflict_pct", "macro_dev_pp"
 ACCURACY = "delta_accuracy_pp"

@@ -19,8 +19,6 @@ from secateur.datasets import load
 from secateur.rules.rules import Rules
 from secateur.simplification import simplify
 
-__all__ = ["N_STATES", "DeterministicRow", "count_states", "expected_rows", "reproduce_deterministic"]
-
 TABLES = {"Weather": "weather", "human-id": "human-id"}
 METHODS = ("M1-D", "M2-D", "Izza")
 MOST_STATES = 1000

@@ -27,8 +27,6 @@ from secateur.lab.stored_results import load_counted, load_study, load_versions
 from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 from secateur.rows.whole_files import write_whole
 
-__all__ = ["FIGURES", "PAGES", "fill_page", "make_blocks", "make_index_blocks", "write_documents"]
-
 WRITTEN = "<!-- Written by python -m secateur.lab.documents from the stored results: do not edit. -->\n"
 # What the paper says of all conditions, in its text: 5.3.2 and the differences there.
 PAPER_REMOVED = {

@@ -19,18 +19,6 @@ from secateur.lab.protocol import DATASETS
 from secateur.lab.stored_results import STORED
 from secateur.rows.whole_files import write_whole
 
-__all__ = [
-    "KINDS",
-    "OURS",
-    "PEERS",
-    "compare_lists",
-    "find_gains",
-    "load_coverage",
-    "load_lists",
-    "make_blocks",
-    "store_lists",
-]
-
 FILE = "ensembles.csv"
 KINDS = {"forest": "forest of 100", "boosting": "boosting of 100", "xgboost": "XGBoost of 100"}
 OURS, BESIDE = "secateur", "te2rules"

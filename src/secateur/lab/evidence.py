@@ -18,8 +18,6 @@ from secateur.lab.summary import LEAST_SPLITS, NO_SPREAD, PAPER_COLUMNS, Cell, c
 from secateur.lab.tolerances import Choice, choose_tolerances
 from secateur.lab.verdicts import Estimate, Values, mean_of
 
-__all__ = ["ARM_NAMES", "Evidence"]
-
 ARM_NAMES = {"optimal": "stand-in", "cart": "CART"}  # in the paper's order: IAI, CART
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from secateur.datasets import Dataset
     from secateur.lab.protocol import Arm, Study
 
-__all__ = ["load_split", "run_arm", "save_split"]
-
 
 def run_arm(
     arm: Arm,

@@ -9,8 +9,6 @@ from typing import Any
 
 from secateur.rows.whole_files import write_whole
 
-__all__ = ["load_pyplot", "write_figure", "write_figures"]
-
 
 def load_pyplot() -> Any:
     """Load matplotlib for drawing to files; it is slow, and not always installed."""

@@ -28,11 +28,6 @@ from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.pages import Page
 from secateur.lab.protocol import Arm, Study, split_rows
 
-__all__ = [
-    *("BUDGETS", "FORMS", "LIST", "LISTS", "PRUNED", "PRUNED_LEAVES", "TE2RULES", "LengthPoint", "compare_texts"),
-    *("count_checks", "draw_lengths", "find_points", "lists_page", "measure_lists", "name_form"),
-]
-
 LIST, TE2RULES = "list", "TE2Rules"
 PRUNED, PRUNED_LEAVES = "pruned, read as a list", "pruned, leaf by leaf"
 TOLERANCES, SECTIONS, BUDGETS = (0.05, 0.1, 0.2, 1.0), (1, 2, 4), (0.005, 0.01, 0.02)

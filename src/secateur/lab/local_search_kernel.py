@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["Problem", "Workspace", "improve"]
-
 # What may replace a subtree.
 KEEP, LEAF, LEFT_CHILD, RIGHT_CHILD, REROUTE, STUMP = range(6)
 

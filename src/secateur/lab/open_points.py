@@ -12,8 +12,6 @@ from secateur.lab.stored_results import load_study
 from secateur.lab.summary import expected_by_dataset
 from secateur.lab.tolerances import count_nearest
 
-__all__ = ["OPEN_POINTS", "OpenPoint", "describe_nearest"]
-
 
 @dataclass(frozen=True)
 class OpenPoint:

@@ -28,8 +28,6 @@ from secateur.methods.quinlan import CERTAINTY_TOLERANCE, P_TOLERANCE
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 
-__all__ = ["PROCEDURES", "WITH_ROWS", "Work", "count_work", "run_operations"]
-
 WITH_ROWS = "M2-P with rows"
 ALPHA = 0.01
 

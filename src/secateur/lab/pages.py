@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from secateur.lab.protocol import Arm
     from secateur.lab.tolerances import Choice
 
-__all__ = ["Page", "agreement_page", "make_pages", "to_markdown", "to_terminal", "tolerance_page"]
-
 TABLES = {
     "Rule simplification": {"RuleIRC %": "rule_irc_pct", "IRC/rule %": "irc_per_rule_pct"},
     "Prediction preservation": {"ΔAccuracy pp": "delta_accuracy_pp", "Conflict %": "conflict_pct"},

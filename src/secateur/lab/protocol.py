@@ -30,11 +30,6 @@ from secateur.tree.json import FORMAT, tree_from_dict
 from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
 
-__all__ = [
-    *("ARMS", "DATASETS", "GRID", "METHODS", "METRICS", "N_SPLITS", "PAPER", "TOLERANCES"),
-    *("Arm", "Study", "digest_sources", "find_arm", "run_split", "split_rows"),
-]
-
 DATASETS = ("adult", "backache", "cancer", "EEG", "german", "heart-h", "ionosphere", "spambase")
 METHODS = ("M1-P", "M2-P", "Quinlan", "Izza")
 GRID = (0.0, 0.01, 0.03, 0.05, 0.1, 0.2)

@@ -22,8 +22,6 @@ import numpy as np
 from secateur.datasets.dataset import Dataset, encode
 from secateur.errors import InputError
 
-__all__ = ["PUBLISHED", "Published", "find_file", "load_published", "read_published"]
-
 DATA_VARIABLE = "SECATEUR_DATA"
 
 ADULT_COLUMNS = (

@@ -19,11 +19,6 @@ from secateur.lab.protocol import DATASETS, METRICS, TOLERANCES, Arm, Study, spl
 from secateur.lab.summary import HEADLINES, compare, describe_rows
 from secateur.tree.shares import none_if_nan
 
-__all__ = [
-    *("LEAF_TIES", "READINGS", "SINGLE_CONDITIONS", "Fit", "count_undefined", "fit_readings", "measure_readings"),
-    "readings_page",
-]
-
 LEAF_TIES, SINGLE_CONDITIONS = "Quinlan, ties to the leaf", "Izza, single conditions"
 READ_AS = {LEAF_TIES: "Quinlan", SINGLE_CONDITIONS: "Izza"}  # whose numbers in the paper they would have to meet
 

@@ -24,11 +24,6 @@ from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.protocol import METHODS
 from secateur.methods import find_method
 
-__all__ = [
-    *("PAPER_RATIOS", "PAPER_SECONDS", "Timing", "describe_machine", "draw_runtime", "make_problem"),
-    *("ratios", "run_runtime"),
-]
-
 LEAF_TARGETS = (4, 8, 16, 32, 64, 128)
 FIXED_ROWS = 2_048
 ROW_COUNTS = (4_096, 16_384, 65_536, 262_144, 1_048_576)

@@ -24,8 +24,6 @@ from secateur.lab.pages import Page
 from secateur.lab.protocol import METHODS, METRICS, TOLERANCES, Arm, Study, split_rows
 from secateur.tree.shares import none_if_nan
 
-__all__ = ["KINDS", "SOLVERS", "SPARSE", "list_values", "measure_sparse", "require_solver", "sparse_page"]
-
 MAX_DEPTH = 4
 COSTS = (0.02, 0.01, 0.005)  # of a split, as a share of the rows; of equally accurate trees the sparsest is taken
 N_THRESHOLDS = 5  # of a column, for STreeD

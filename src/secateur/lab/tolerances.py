@@ -13,8 +13,6 @@ from typing import Any
 from secateur.lab.protocol import DATASETS, GRID, TOLERANCES, Arm
 from secateur.lab.summary import HEADLINES, compare, summarize
 
-__all__ = ["Choice", "choose_tolerances", "count_nearest"]
-
 CONFLICT_CEILING = 5.0
 
 

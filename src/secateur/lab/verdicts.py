@@ -18,8 +18,6 @@ from scipy.stats import t as student
 from secateur.lab.protocol import N_SPLITS
 from secateur.lab.summary import LEAST_SPLITS
 
-__all__ = ["CONTRADICTED", "SUPPORTED", "UNDECIDED", "Estimate", "Values", "combine", "estimate", "mean_of", "ratio_of"]
-
 SUPPORTED, CONTRADICTED, UNDECIDED = "supported", "contradicted", "undecided"
 MARGIN = 0.1  # of a stated number
 LAST_DIGIT = 0.005  # the paper's numbers have two digits

@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from secateur.results.audit import Audit
     from secateur.rules.rules import Rules
 
-__all__ = [
-    *(
-        "find_limiting_facts",
-        "find_target",
-        "name_target",
-        "describe_answer",
-        "describe_classes",
-        "describe_difference",
-    ),
-    *("describe_faithful", "describe_measured", "describe_accuracy", "warn_of_weights"),
-]
-
 SHOWN_CLASSES = 5
 FAR = 0.1  # from what a guess gives, as a share
 EMPTY_NAMES = ("", "y", "target", "class", "label")  # of a column of labels; they say nothing about it

@@ -32,8 +32,6 @@ from secateur.rules.rules import Rules
 from secateur.tree.shares import compare_reliability, divide_or_nan
 from secateur.words.conditions import count_of
 
-__all__ = ["Audit", "AuditCounter", "AuditCounts", "audit_rows", "cross", "find_cells", "finish_audit"]
-
 # Sums of weights: of all rows, of those that rules of different classes cover, of those that some rule covers; of the
 # squared weights of all rows; and the number of rows whose weight is not 0.
 TINY = 1e-9

@@ -10,8 +10,6 @@ import numpy as np
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_share
 
-__all__ = ["FEW_ROWS", "Caution", "find_cautions"]
-
 # The fewest rows from which a share says something: if a class were as likely as not, five rows would all be of it in
 # 3 % of cases, four rows in 6 %.
 FEW_ROWS = 5

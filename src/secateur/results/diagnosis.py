@@ -29,8 +29,6 @@ from secateur.tree.shares import compare_reliability, none_if_nan
 from secateur.tree.tree import Label
 from secateur.words.conditions import read_link
 
-__all__ = ["Diagnosis", "DiagnosisRow", "ForestDiagnosis"]
-
 
 @dataclass(frozen=True)
 class DiagnosisRow:

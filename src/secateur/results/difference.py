@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
     Marks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 
-__all__ = ["KINDS", "RuleChange", "RulesDifference", "compare_rules"]
-
 KINDS = ("same", "class-changed", "widened", "narrowed", "shifted", "removed", "added")
 
 

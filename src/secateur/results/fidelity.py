@@ -19,8 +19,6 @@ from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_conditions, read_count, read_share
 from secateur.words.plain_words import join_asked
 
-__all__ = ["Agreement", "Fidelity", "WeakestRegion", "describe_fidelity", "read_agreement", "round_outwards"]
-
 FEW_ROWS = 5  # held-out rows below which a share says nothing
 LEAST_OF_REGION = 10  # held-out rows of a leaf that may be named as the one where the rules fail most
 SHOWN_CLASSES = 5

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from secateur.rules.rules import Rules
 
-__all__ = ["count_classes", "find_guess"]
-
 
 def count_classes(rules: Rules) -> NDArray[np.float64] | None:
     """Count the training rows of each class: those of the rules, else the tree's own; None where neither are known."""

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 
     Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-__all__ = [
-    *("LEAST_ROWS_OF_D", "LEVEL"),
-    *("adjust_by_holm", "check_squares", "compare_nested", "compare_shares", "count_effective", "find_interval"),
-]
-
 UNSQUARABLE = (
     "sample_weight holds weights whose squares are too small or too large for a float: divide all weights by a "
     "constant, or leave out rows whose weight is next to nothing."

@@ -20,8 +20,6 @@ from secateur.rules.deciding import without_facts
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_share
 
-__all__ = ["Overlap", "Overlaps", "find_overlaps"]
-
 SHOWN_PAIRS = 10
 
 

@@ -40,11 +40,6 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
 
-__all__ = [
-    *("FALSE_ALARMS", "FEW_ROWS", "HOLDS", "MOVED", "NOT_COMPARABLE", "NO_ROWS", "SINCE"),
-    *("LineAudit", "LineAudits", "check_since", "find_limits_of_d"),
-]
-
 HOLDS, MOVED, NO_ROWS, NOT_COMPARABLE = "still holds", "moved", "no rows", "not comparable"
 FALSE_ALARMS = 0.05  # chance of any, if no rule has changed
 FEW_ROWS = 30  # with fewer, here or before, that a line still holds says little

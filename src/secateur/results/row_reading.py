@@ -26,18 +26,6 @@ from secateur.tree.regions import Region, pick_value
 from secateur.tree.tree import Label, Tree
 from secateur.words.dates import read_moment
 
-__all__ = [
-    "as_value",
-    "find_absent",
-    "find_covering",
-    "find_held",
-    "find_needed",
-    "find_unseen",
-    "leave_out_absent",
-    "make_up",
-    "read_row",
-]
-
 
 def read_row(rules: Rules, row: Any, needed: Collection[int] | None = None) -> Rows:
     """Read one row in the tree's own terms, however it was passed.

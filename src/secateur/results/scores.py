@@ -12,8 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Scores", "find_distances", "score_shares"]
-
 CLIP = float(np.finfo(np.float64).eps)  # as sklearn.metrics.log_loss clips
 AT_ONCE = 1 << 22  # probabilities that are compared at once
 

@@ -26,8 +26,6 @@ from secateur.rows.table_columns import derives, find_beside, fit_tree_to, read_
 from secateur.rows.written_values import as_truth, to_label_types
 from secateur.tree.tree import Tree
 
-__all__ = ["BatchReader", "BatchedRows"]
-
 # Rows times features of the matrix that a batch becomes.
 MOST_CELLS = 1 << 26
 SHOWN_ROWS = 1_000  # that a pipeline is shown, which alone knows what it does with their types

@@ -31,20 +31,6 @@ from secateur.rows.rows import Rows
 from secateur.rows.table_columns import asked_features, derives, own_features, tested_features
 from secateur.tree.tree import Tree
 
-__all__ = [
-    "NO_WEIGHT",
-    "TOO_MUCH_WEIGHT",
-    "MissingRejectedError",
-    "check_columns",
-    "check_finite",
-    "check_labels",
-    "check_names",
-    "check_rows",
-    "check_weights",
-    "holds_missing",
-    "mark_finite",
-]
-
 # Up to this many classes, comparing labels with each of them is faster than searching.
 FEW_CLASSES = 16
 NO_WEIGHT = "sample_weight is zero for every row; at least one row must count."

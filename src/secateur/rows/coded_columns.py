@@ -16,8 +16,6 @@ from secateur.kernels.threads import map_in_threads
 from secateur.rows.rows import Rows
 from secateur.tree.tree import Tree
 
-__all__ = ["CodedColumns", "code_columns"]
-
 MOST_SHORT = 1 << 16  # codes of two bytes
 BEYOND, MISSING = np.inf, np.nan  # the last two values of each column
 

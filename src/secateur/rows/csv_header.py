@@ -12,8 +12,6 @@ from collections.abc import Collection
 
 from secateur.rows.file_faults import long_fields
 
-__all__ = ["has_header"]
-
 LOOKED_AT = 1_000  # lines
 YEAR = re.compile("(19|20)[0-9]{2}")
 DIGITS = frozenset("0123456789")

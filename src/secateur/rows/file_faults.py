@@ -20,8 +20,6 @@ from secateur.limits import MAX_LINE
 from secateur.rows.packed_bytes import check_growth
 from secateur.rows.regular_files import CHUNK
 
-__all__ = ["UNPACKING_ERRORS", "check_packed", "find_fault", "long_fields", "open_bytes", "unpacking_error"]
-
 # What gzip raises if a file is cut or damaged.
 UNPACKING_ERRORS = (OSError, EOFError, zlib.error)
 

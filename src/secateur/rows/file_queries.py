@@ -26,8 +26,6 @@ from secateur.rows.file_faults import check_packed, find_fault, long_fields
 from secateur.rows.file_format import BLANKS, FORMATS, HEAD, as_utf8, escape_wildcards, find_format, read_head
 from secateur.rows.regular_files import open_file
 
-__all__ = ["MISSING", "FileRelation", "check_twice", "check_width", "connect", "open_relation", "read_header_names"]
-
 # Texts that mean a blank in CSV files, beside those of --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
 PADDINGS = (("", ""), (" ", ""), ("", " "), (" ", " "))

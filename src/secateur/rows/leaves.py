@@ -13,8 +13,6 @@ from secateur.kernels.threads import map_in_threads
 from secateur.rows.rows import Rows
 from secateur.tree.tree import Tree
 
-__all__ = ["apply_tree", "count_classes", "sum_up"]
-
 # numpy routes so many rows in about as long as it takes to load compiled code.
 PLAIN_ROWS = 1 << 21
 

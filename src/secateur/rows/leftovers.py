@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-__all__ = ["forget", "make_room", "note", "remove_leftovers"]
-
 _noted: dict[Path, Callable[[], object]] = {}  # how each directory that there is now is removed
 
 

@@ -18,8 +18,6 @@ from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
 from secateur.rows.rows import Rows
 from secateur.rows.sources import Source, open_dataset, open_lazy_frame, open_reader
 
-__all__ = ["check_pair", "hold_rows", "open_rows", "open_source"]
-
 TABLES = "a path, a DuckDB relation or (connection, SQL), or a table of Arrow, polars or pandas"
 
 

@@ -12,8 +12,6 @@ from io import BytesIO
 from secateur.errors import FormatError, InputError
 from secateur.limits import JSON_MARKS, MAX_GROWTH, MAX_MODEL, Limit, check_parsed_size, format_bytes
 
-__all__ = ["ENDING", "check_growth", "check_zip_size", "has_packed_name", "is_packed", "pack", "peek", "unpack"]
-
 MAGIC = b"\x1f\x8b"
 ENDING = ".gz"
 SMALL = 256 << 20  # bytes that any packed file may unpack to

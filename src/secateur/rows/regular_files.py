@@ -13,8 +13,6 @@ from typing import IO
 from secateur.errors import InputError, did_you_mean
 from secateur.limits import MAX_INPUT, MAX_MODEL, Limit, format_bytes
 
-__all__ = ["check_ends", "copy_stream", "open_file", "read_whole"]
-
 CHUNK = 1 << 20
 # Pipes that the shell opened for us, as in `secateur simplify <(zcat loans.csv.gz)`: somebody holds the other end.
 OPEN_PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")

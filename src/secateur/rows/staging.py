@@ -38,17 +38,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = [
-    "Move",
-    "StagingDirectory",
-    "clean_dead",
-    "drop_journal",
-    "keep_journal",
-    "lock_directories",
-    "sync_directory",
-    "take_back",
-]
-
 NAME = re.compile(r"\.secateur-[0-9a-f]{16}")
 HELD = re.compile(r"lock|journal(\.part)?|\d+\.(new|old)")
 MARK = "Outputs of secateur on their way; cleaned by the next run that writes to this directory."

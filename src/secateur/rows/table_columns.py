@@ -12,18 +12,6 @@ from secateur.errors import InputError, shorten
 from secateur.rows.sources import Source
 from secateur.tree.tree import Tree
 
-__all__ = [
-    "asked_features",
-    "derives",
-    "find_beside",
-    "find_texts",
-    "fit_tree_to",
-    "own_features",
-    "own_names",
-    "read_features",
-    "tested_features",
-]
-
 
 def derives(tree: Tree) -> bool:
     """Whether a pipeline at hand must make some of the tree's columns."""

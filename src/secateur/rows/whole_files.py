@@ -19,8 +19,6 @@ from typing import Any
 from secateur.errors import InputError
 from secateur.rows import staging
 
-__all__ = ["check_not_read", "encode_text", "is_device", "stage_file", "stage_files", "write_whole"]
-
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 
 

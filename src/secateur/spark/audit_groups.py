@@ -21,8 +21,6 @@ from secateur.rows.checking import TOO_MUCH_WEIGHT
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree
 
-__all__ = ["add_coverage", "count_groups"]
-
 SHOWN_REFUSALS = 3
 
 

@@ -25,8 +25,6 @@ from secateur.spark.session import check_frame, has_secateur, in_small_methods, 
 from secateur.spark.tasks import CountingTask, RowReader, sum_counts, sum_in_order
 from secateur.tree.tree import Tree
 
-__all__ = ["audit", "count_audit", "count_lines"]
-
 MOST_IN_SQL = 100  # rules, beyond which tasks are faster
 RULES_AT_ONCE = 100  # that a pass over the rows counts the coverage of: each is a column of a statement
 

@@ -9,8 +9,6 @@ from secateur import evidence_collection
 from secateur.counting.counted_evidence import Evidence
 from secateur.spark.session import check_frame
 
-__all__ = ["collect_evidence"]
-
 
 def collect_evidence(
     model: Any,

@@ -14,17 +14,6 @@ from secateur.rows.table_columns import tested_features
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
 
-__all__ = [
-    "Placement",
-    "check_beside",
-    "has_length",
-    "list_tested",
-    "narrow_tree",
-    "place_columns",
-    "quote",
-    "typed_table",
-]
-
 WHOLE = ("ByteType", "ShortType", "IntegerType", "LongType")
 NUMERIC = (*WHOLE, "FloatType", "DoubleType", "DecimalType", "BooleanType")
 TEXT = ("StringType", "CharType", "VarcharType")

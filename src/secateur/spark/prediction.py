@@ -9,8 +9,6 @@ from secateur.rules.rules import Rules
 from secateur.spark.columns import list_tested, place_columns, quote
 from secateur.spark.session import check_frame, name_rows, spark_failures
 
-__all__ = ["check_rules", "predict"]
-
 
 def predict(rules: Rules, df: Any, column: str = "prediction") -> Any:
     """Add a lazily computed column of predictions to a Spark DataFrame.

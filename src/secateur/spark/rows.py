@@ -22,8 +22,6 @@ from secateur.spark.tasks import CountingTask, RowReader, sum_counts
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
 
-__all__ = ["SparkRows"]
-
 
 class SparkRows(RowSource):
     """A Spark DataFrame, with the names of the columns of its labels and weights."""

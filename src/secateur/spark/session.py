@@ -13,8 +13,6 @@ from uuid import uuid4
 
 from secateur.errors import InputError, SecateurError
 
-__all__ = ["check_frame", "has_secateur", "in_small_methods", "name_rows", "open_session", "spark_failures"]
-
 NO_PYSPARK = "Spark is not installed here: pip install 'secateur[spark]'."
 NO_JAVA = (
     "Spark found no Java that it can run on: install Java 17, for example with apt-get install "

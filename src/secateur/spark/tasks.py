@@ -25,8 +25,6 @@ from secateur.spark.columns import Placement, quote
 from secateur.spark.session import spark_failures
 from secateur.tree.tree import Tree
 
-__all__ = ["CountingTask", "RowReader", "sum_counts", "sum_in_order"]
-
 # A task emits a number for a cell, with its partition; or a sentence about the rows.
 SCHEMA = "cell bigint, part int, value double, problem string"
 N_ROWS, PROBLEM = -1, -2

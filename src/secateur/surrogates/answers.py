@@ -11,8 +11,6 @@ from secateur.adapters.model_checks import fitted_names
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, first_line, shorten
 from secateur.frames import frame_columns
 
-__all__ = ["Respondent", "name_model"]
-
 MAKE_CLASSES = "pass a function that gives a class for each row, such as lambda X: model.predict(X) > 0.5"
 
 LARGEST_WHOLE = 2**53  # beyond, floats skip whole numbers; infinity is larger than any

@@ -23,11 +23,6 @@ from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Tree, make_tree
 from secateur.words.numbers import shorten_number
 
-__all__ = [
-    *("NEIGHBOUR_WEIGHT", "POWERS", "RARE", "SIZES", "GrownTree", "draw_neighbours", "estimate_fidelity", "grow"),
-    "weigh_classes",
-]
-
 NEIGHBOUR_WEIGHT = 0.3  # of a row
 RARE, POWERS = 0.1, (0.0, 0.5)  # with a class below this share of the answers, trees are also grown with it weighed up
 SWAPPED = (0.1, 0.3, 0.6)  # shares of the columns that come from other rows

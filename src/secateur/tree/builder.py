@@ -14,8 +14,6 @@ import numpy as np
 from secateur.errors import InvalidTreeError
 from secateur.tree.tree import Label, Tree, make_tree
 
-__all__ = ["TreeBuilder"]
-
 
 @dataclass
 class _Node:

@@ -11,8 +11,6 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["DAY", "MOST_DAYS", "STEPS", "ColumnParser"]
-
 # Microseconds in each step that dates and times are rounded down to.
 STEPS = {"day": 86_400_000_000, "minute": 60_000_000, "second": 1_000_000, "microsecond": 1}
 DAY = STEPS["day"]

@@ -8,8 +8,6 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["MOST_DECIMALS", "last_with_decimals", "next_with_decimals", "round_down_to_decimals"]
-
 MOST_DECIMALS = 15
 _EXACT = Context(prec=1100, rounding=ROUND_FLOOR)  # enough digits to write out every float64
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from secateur.tree.tree import Tree, is_same
 
-__all__ = ["Comparison", "compare_trees", "find_tree_differences"]
-
 ROUNDING = 1e-9  # sums of weights may be taken in another order
 
 ARRAYS = {

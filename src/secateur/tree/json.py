@@ -26,8 +26,6 @@ from secateur.tree.pipeline_columns import Columns
 from secateur.tree.regions import Region
 from secateur.tree.tree import Tree
 
-__all__ = ["FORMAT", "VERSION", "read_header", "tree_from_dict", "tree_from_json", "tree_to_dict", "tree_to_json"]
-
 FORMAT = "secateur-tree"
 VERSION = 1
 

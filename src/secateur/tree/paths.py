@@ -23,8 +23,6 @@ from secateur.limits import MAX_CONDITIONS
 from secateur.tree.shares import divide_or_nan
 from secateur.tree.tree import Tree
 
-__all__ = ["DEFAULT_RF_TOL", "Paths", "find_runs", "trace_paths"]
-
 DEFAULT_RF_TOL = 1e-12
 KEPT_NODES = 4_096  # the paths of a larger tree take as much space as all else, and working on them more time
 PART_ENTRIES = 1 << 20  # that are worked on at once, because a number beside each would take more than all else

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SLACK", "compare_reliability", "divide_or_nan", "none_if_nan"]
-
 SLACK = 1e-12  # what rounding explains, of a difference of two shares
 
 

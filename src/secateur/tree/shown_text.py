@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["INVISIBLE", "show_text"]
-
 # Control characters, line separators, marks of direction, joiners of nothing, tags, and halves of characters. Soft
 # hyphens and the joiners that Persian, Hindi and emoji are spelled with stay.
 INVISIBLE = (

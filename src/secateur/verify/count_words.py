@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["compare_totals", "describe_difference"]
-
 SHOWN_CLASSES = 5
 ROUNDING = 1e-9
 WORDS = {

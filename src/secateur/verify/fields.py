@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from secateur.errors import FormatError
 
-__all__ = ["FIELDS", "REASONS", "Check", "Field", "check_fields", "describe_fields", "describe_reasons"]
-
 
 class Check(Enum):
     """Who checks a field."""

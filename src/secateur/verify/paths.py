@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from secateur.tree.tree import Tree
 
-__all__ = ["Paths", "largest_not_above", "left_codes_of", "walk_paths"]
-
 
 class Paths(NamedTuple):
     """Every leaf, left to right, with the links of its path, root to leaf, path after path."""

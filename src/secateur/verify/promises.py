@@ -18,8 +18,6 @@ from secateur.verify.placed_rows import PlacedRows
 from secateur.verify.possible import Possible
 from secateur.verify.verification import NOT_RECHECKED, NOT_RECOUNTED, SHOWN_FAILURES
 
-__all__ = ["EACH_LEAF", "EXACT", "check_promises", "check_structure"]
-
 EXACT = ("none", "sibling", "redundancy", "exact", "faithful")
 WITHIN_TOLERANCE = ("faithful", "mismatch")
 PROTECTING = ("faithful",)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-__all__ = ["NOT_RECHECKED", "NOT_RECOUNTED", "SHOWN_FAILURES", "Verification"]
-
 SHOWN_FAILURES = 5  # of one kind
 MOST_FAILURES = 20  # that are printed: a forest may have many
 NOT_RECOUNTED = "not recounted: pass the training rows, verify(X, y), to prove them."

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["FactsUsed", "find_facts_of_list", "list_facts"]
-
 EXACT = (Why.NO_FOREIGN_LEAF, Why.FEATURE_REDUNDANT)
 
 

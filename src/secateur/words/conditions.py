@@ -25,22 +25,6 @@ from secateur.tree.shown_text import show_text
 from secateur.tree.tree import Label, Tree
 from secateur.words.dates import read_moment, read_moments
 
-__all__ = [
-    "EXACT",
-    "Condition",
-    "Voice",
-    "count_conditions",
-    "count_of",
-    "join_conditions",
-    "read_change",
-    "read_conditions",
-    "read_count",
-    "read_link",
-    "read_share",
-    "read_threshold",
-    "read_value",
-]
-
 # Behind the share of a rule's class, where another class has more of its rows.
 
 # Names that could be taken for a part of a condition: they hold comparisons or joining words, or are just a number.

@@ -14,8 +14,6 @@ import numpy as np
 
 from secateur.tree.column_parsers import DAY, MOST_DAYS, STEPS, ColumnParser
 
-__all__ = ["first_beyond", "read_moment", "read_moments", "write_moment"]
-
 FIRST_DAY = date(1970, 1, 1)
 EARLIEST_DAY = -719_162  # the first of January of the year 1
 

@@ -17,8 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ShortNumber", "find_neighbours", "needs_values", "shorten_number", "write_number"]
-
 SHORT_ENOUGH = 5  # significant digits that nobody minds; such a number is right for every possible row
 FEWEST_DIGITS = (
     3  # rounding keeps as many, and all before the point: a number stays recognisable beside the model's own

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
 
-__all__ = ["ROUNDED", "PlainVoice", "bracket_asked", "find_voice", "join_asked", "read_asked", "rounds_a_number"]
-
 UNKNOWN = (math.nan, math.nan)
 ROUNDED = (
     "Numbers are rounded so that no row of the table changes its side; rule.text, CSV and exports that run have the "

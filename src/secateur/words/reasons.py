@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Label, Tree
     from secateur.words.witnesses import Point, Witnesses
 
-__all__ = ["Reason", "make_reasons"]
-
 KINDS = {int(why): why.kind for why in Why}
 RESTING = (Why.NO_FOREIGN_LEAF.kind, Why.FEATURE_REDUNDANT.kind)
 """Kinds of deletions that may depend on facts."""

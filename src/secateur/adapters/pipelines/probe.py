@@ -22,8 +22,6 @@ from secateur.errors import InputError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.encoding import is_missing
 
-__all__ = ["Encoder", "Probe", "Sample", "check_width", "find_rejected", "make_sample", "take_rows"]
-
 # Cells of one encoded block; one-hot columns of many categories make rows wide.
 BLOCK_CELLS = 20_000_000
 BLOCK_ROWS = 1 << 16

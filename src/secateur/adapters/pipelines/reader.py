@@ -36,8 +36,6 @@ from secateur.tree.paths import trace_paths
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Tree
 
-__all__ = ["Derivation", "is_pipeline", "read_behind", "read_trees", "split_pipeline"]
-
 # So many of the rows given are sent through both the pipeline and the tree.
 CHECKED_ROWS = 10_000
 STEPS_WITHIN = ("steps", "transformers_", "transformer_list")  # of pipelines, column transformers and unions

@@ -11,8 +11,6 @@ from secateur.adapters.pipelines.columns import Decoded
 from secateur.adapters.pipelines.trace import Shape
 from secateur.tree.pipeline_columns import BESIDE_A_LIMIT
 
-__all__ = ["collect_remarks"]
-
 SHOWN = 5
 
 

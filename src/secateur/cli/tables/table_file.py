@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from secateur.rows.file_queries import FileRelation
 
-__all__ = ["TableFile", "read_table"]
-
 # How many times its unpacked size in the file a table takes in memory, roughly.
 GROWTH = {"csv": 4, "tsv": 4, "json": 4, "parquet": 8, "arrow": 3}
 CELL = 16  # bytes of a number, in DuckDB and in pandas

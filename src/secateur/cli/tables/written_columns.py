@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from secateur.tree.tree import Tree
 
-__all__ = ["Found", "cut_column", "describe_cut", "describe_readings", "find_reading", "read_values", "set_readings"]
-
 # Different texts that are looked at first, to leave columns of words alone.
 LOOKED_AT = 500
 # A column of which this share is written as numbers or dates is meant to hold them.

@@ -37,8 +37,6 @@ from secateur.frames import frame_columns
 from secateur.limits import JSON_MARKS, check_parsed_size
 from secateur.tree.tree import Tree
 
-__all__ = ["read_iai", "read_model"]
-
 LEARNER = "OptimalTreeClassifier"
 MISSING = "missing"
 

@@ -25,8 +25,6 @@ from secateur.errors import UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.tree.tree import Tree, make_tree
 
-__all__ = ["read_model"]
-
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
     """Read a fitted classifier, alone or behind the library's binarizer, or say why it cannot be read."""

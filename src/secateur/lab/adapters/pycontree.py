@@ -19,8 +19,6 @@ from secateur.adapters.nodes import Node, grow_nodes, make_from_nodes
 from secateur.errors import UnsupportedModelError
 from secateur.tree.tree import Tree
 
-__all__ = ["read_model"]
-
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
     """Read a fitted ConTree, or say why it cannot be read."""

@@ -26,8 +26,6 @@ from secateur.errors import UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.tree.tree import Label, Tree
 
-__all__ = ["read_model"]
-
 LARGEST_CODE = 9999
 """Numeric categories are written as codes 0, 1, … up to the largest one, which must stay a readable list."""
 
