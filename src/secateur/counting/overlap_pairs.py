@@ -7,23 +7,17 @@ cover a row, and come from products of matrices where many do.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.counting.bit_masks import unpack_bits
+from secateur.counting.bit_masks import Masks, unpack_bits
 from secateur.counting.coverage import mask_blocks, rows_of_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.counting.bit_masks import Masks
-    from secateur.rows.rows import Rows
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.rows.rows import Rows
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 # Pairs that are listed before equal ones are added up, so that rows covered by many rules take no more memory.
 MOST_PAIRS = 1 << 22

@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.bit_masks import pack_links, rows_in, unpack_bits
 from secateur.counting.tile_arguments import (
     NO_NODES,
+    Conditions,
     keep_asked,
     make_preorder,
     make_room,
@@ -32,15 +34,10 @@ from secateur.kernels import tiles
 from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.threads import map_in_threads, n_threads
 from secateur.rows.leaves import apply_tree, count_classes
+from secateur.rows.rows import LabelledRows
+from secateur.tree.paths import Paths
 from secateur.tree.shares import divide_or_nan
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.counting.tile_arguments import Conditions
-    from secateur.rows.rows import LabelledRows
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 # numpy looks at so many pairs of a row and a rule, or an open condition, in less time than compiling takes.
 PLAIN_PAIRS = 1 << 29

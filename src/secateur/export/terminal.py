@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.table import Table
 from rich.text import Text
 
-from secateur.export.listing import make_listing
-
-if TYPE_CHECKING:
-    from secateur.export.listing import ListedLine
-    from secateur.rules.rules import Rules
+from secateur.export.listing import ListedLine, make_listing
+from secateur.rules.rules import Rules
 
 
 def rules_to_table(
