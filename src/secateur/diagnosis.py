@@ -1,7 +1,5 @@
 """Diagnose a model: model → Tree → what each condition of each rule does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any

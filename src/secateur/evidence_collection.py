@@ -1,7 +1,5 @@
 """Collect evidence from chunks of rows, to make rules from all chunks together later."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

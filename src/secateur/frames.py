@@ -1,7 +1,5 @@
 """Read and make data frames of any library without importing one."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections import Counter

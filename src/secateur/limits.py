@@ -3,8 +3,6 @@
 ``docs/limits.md`` lists them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

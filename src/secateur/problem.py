@@ -1,7 +1,5 @@
 """Read a model and its rows, and pose the problem that a method works on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace

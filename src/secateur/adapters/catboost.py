@@ -20,8 +20,6 @@ Node ids: the splits (of a symmetric tree level by level, else in preorder), the
 leaf ``i`` is node ``n_leaves - 1 + i``.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from importlib import import_module

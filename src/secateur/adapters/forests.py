@@ -10,8 +10,6 @@ takes NaN if any of its trees shows it, or if the training rows hold NaN and its
 only makes the domain larger, and so the rules more careful.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -12,8 +12,6 @@ Nodes count rows but not their classes. As in scikit-learn's other trees, NaN go
 (to the child with more rows), and nothing records whether any was; ``_was_fitted_with_missing`` infers it.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -16,8 +16,6 @@ which includes the starting score. A leaf keeps the number of its rows but not t
 Node ids: the splits by LightGBM's own number, then the leaves by theirs: leaf ``i`` is node ``n_leaves - 1 + i``.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Checks that adapters share: class and state of a model, which of its trees to read, and files of models."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -25,8 +25,6 @@ Node ids are the file's if they count from 0 and grow from parent to child; else
 left child first.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from contextlib import suppress

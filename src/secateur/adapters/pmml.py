@@ -21,8 +21,6 @@ tree (transformations, outliers), and dataType "float", which readers round in d
 Nodes are numbered in preorder. ``Output``, ``ModelStats`` and the like are not read: they do not change the prediction.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -1,7 +1,5 @@
 """Read the predicates of PMML: the column they ask for, what they compare it with, whether they hold for a value."""
 
-from __future__ import annotations
-
 import math
 import operator as operators
 import re

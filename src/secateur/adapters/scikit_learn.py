@@ -7,8 +7,6 @@ clipped to keep the order; what they say of a leaf's class is the model's, but t
 are passed replace them (``Tree.has_own_counts``).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -13,8 +13,6 @@ In a PipelineModel the stages before the tree are read by :mod:`~secateur.adapte
 terms of the columns that go into the pipeline.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

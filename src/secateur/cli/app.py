@@ -1,7 +1,5 @@
 """Put the commands together; each is loaded when it is called."""
 
-from __future__ import annotations
-
 import os
 import re
 from importlib import import_module

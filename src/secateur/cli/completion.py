@@ -1,7 +1,5 @@
 """Complete names in the shell, without loading anything heavy."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from pathlib import Path

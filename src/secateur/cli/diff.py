@@ -1,7 +1,5 @@
 """``secateur diff``: say what changed between the rules of two trainings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """``secateur export``: write rules for other programs and for documents."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

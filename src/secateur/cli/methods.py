@@ -1,7 +1,5 @@
 """``secateur methods``: list the methods and what each guarantees."""
 
-from __future__ import annotations
-
 from secateur.cli.options import Json
 
 

@@ -3,8 +3,6 @@
 A file's first bytes tell what it is. Nothing in it is used before it is checked.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Sequence

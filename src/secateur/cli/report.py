@@ -1,7 +1,5 @@
 """``secateur report``: write a page about rules, one file that works offline."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

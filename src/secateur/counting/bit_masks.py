@@ -4,8 +4,6 @@ A link's mask is made once and shared by all rules and trials: the rows of a rul
 masks.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Find the rules that cover each row and the one that wins, by bit masks, a block of rows at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

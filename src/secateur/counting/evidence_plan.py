@@ -1,7 +1,5 @@
 """What is counted of rows, settled before the first of them comes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any

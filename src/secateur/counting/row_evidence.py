@@ -1,7 +1,5 @@
 """Count the training rows themselves, in memory."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Use the tree as an index of rows: put them in the order of the leaves that they reach."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rules as the counting kernels read them: the distinct tests of a tree, each condition as a side of one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What methods ask of training rows, whether the rows themselves answer or counts of them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 
 import numpy as np

@@ -9,8 +9,6 @@ would be too many cells, rows that violate more than two conditions share one; t
 one open condition of a rule has been deleted.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise

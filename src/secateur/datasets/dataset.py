@@ -3,8 +3,6 @@
 Weather: Quinlan's play table, 14 cases. human-id: eight persons described by height, hair and eyes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files

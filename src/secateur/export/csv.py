@@ -6,8 +6,6 @@ does not see our quotes and starts a cell inside a text, so what follows one the
 read the JSON instead.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """A diagnosis for people and machines: in words, as a short table, as HTML, as CSV and as plain values."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from html import escape

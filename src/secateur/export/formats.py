@@ -11,8 +11,6 @@
    keyword options to ``_write``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial

@@ -3,8 +3,6 @@
 The fields are specified in ``docs/rules-format.md``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Rules as a LaTeX table with the rules of booktabs, over as many pages as it takes."""
 
-from __future__ import annotations
-
 import re
 
 from secateur.export.listing import make_listing

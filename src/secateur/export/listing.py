@@ -1,7 +1,5 @@
 """All that people are shown of rules, gathered once: every text, table and picture only lays it out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """Rules as a table in Markdown, as GitHub and others read it, escaped so that readers see names as they are."""
 
-from __future__ import annotations
-
 import re
 
 from secateur.export.listing import make_listing

@@ -1,7 +1,5 @@
 """Small HTML tables of what is measured, explained and proved, for notebooks; every text in them is escaped."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from html import escape

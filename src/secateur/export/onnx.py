@@ -12,8 +12,6 @@ A float32 input is rounded by the caller, as scikit-learn does, so limits are ex
 no NaN in ONNX: rules that take a missing value in such a column are refused.
 """
 
-from __future__ import annotations
-
 import importlib
 from functools import reduce
 from importlib.util import find_spec

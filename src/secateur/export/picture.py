@@ -1,7 +1,5 @@
 """A picture of rules or of a tree: SVG text that notebooks show and files keep."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape

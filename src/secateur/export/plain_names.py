@@ -1,7 +1,5 @@
 """Names for columns in code: plain letters, free, and still those of the columns; words that fit where they go."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from textwrap import wrap

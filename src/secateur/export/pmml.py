@@ -5,8 +5,6 @@ invalid by the data dictionary and the mining schema. Numbers are doubles, compa
 the limit, because PMML does not say how programs round.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

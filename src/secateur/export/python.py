@@ -4,8 +4,6 @@ Names and labels enter the source as ``repr`` writes them, and as comments of on
 missing number is NaN, which no comparison passes, so nothing needs to be asked twice.
 """
 
-from __future__ import annotations
-
 import keyword
 import math
 from collections.abc import Iterable

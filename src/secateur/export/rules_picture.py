@@ -1,7 +1,5 @@
 """Draw a list of rules: a class-coloured chip, what each rule asks, and a bar of the rows that it decides or covers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from secateur.export.listing import make_listing

@@ -11,8 +11,6 @@ Every name, label and number is written by sqlglot, never pasted as text: names 
 Conditions are joined by AND and OR alone, so that SQL's third truth value, which NULL brings in, counts as no.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from sqlglot import exp

@@ -9,8 +9,6 @@ Rows are grouped by their class, the rule of their leaf, the rule that decides t
 The result has a few rows for each leaf and class, however many rows the table has.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ training table did not have counts as "any other". Both may be as they should, o
 otherwise: this query tells how many rows it concerns, before anyone relies on the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlglot import exp

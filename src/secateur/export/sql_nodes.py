@@ -3,8 +3,6 @@
 Imported only when SQL is asked for: sqlglot is not loaded before.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing

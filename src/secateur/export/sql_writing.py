@@ -4,8 +4,6 @@ A tree that nobody pruned asks for tens of thousands of limits in hundreds of th
 tree they take five times as long. The text is the one that sqlglot would write.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlglot import Dialect, exp

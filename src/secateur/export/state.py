@@ -4,8 +4,6 @@ pickle could store rules as they are. skops asks its user to trust every class t
 rules in this form. A step of a pipeline is kept as an object only where it cannot be put into words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any

@@ -3,8 +3,6 @@
 Quoted numbers are rejected: each column says which types it takes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Read how often stored rules agree with a model; reject numbers that cannot have been counted together."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

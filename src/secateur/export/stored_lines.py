@@ -1,7 +1,5 @@
 """Read the lines of stored rules: whose rules are written, in which sections, and what each line states."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reject stored reasons that a method cannot have given."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rules as a rich table for terminals."""
 
-from __future__ import annotations
-
 from rich.table import Table
 from rich.text import Text
 

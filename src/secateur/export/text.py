@@ -1,7 +1,5 @@
 """Rules as plain text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 

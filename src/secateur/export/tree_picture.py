@@ -1,7 +1,5 @@
 """Draw a tree from the root down: splits in words, branches as wide as their rows, leaves coloured by class."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

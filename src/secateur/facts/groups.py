@@ -1,7 +1,5 @@
 """Find groups of columns that stand for one categorical, or read them from a caller."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -9,8 +9,6 @@ categories or for the states of columns that belong together, are compared by a 
 another where each of its columns does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

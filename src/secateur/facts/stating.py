@@ -1,7 +1,5 @@
 """Gather what a caller states about the columns into the facts of a tree."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ The kernels' own modules stay uncompiled: second copies of them are loaded, and 
 with numba's cache on disk.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import sys

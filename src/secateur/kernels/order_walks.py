@@ -5,8 +5,6 @@ larger values count as larger loses its upper end, and a set of codes gains the 
 whether a larger row reaches a leaf of another class is the question whether that box meets one.
 """
 
-from __future__ import annotations
-
 from secateur.kernels.walks import copy_words, find_foreign_leaf, is_possible, narrow, open_feature
 
 

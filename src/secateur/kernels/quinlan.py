@@ -9,8 +9,6 @@ Neighbouring rules share the beginning of their paths, and with it masks and cou
 that all rows of a tile of masks have one class; a tile that a class does not fill ends with rows that violate nothing.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

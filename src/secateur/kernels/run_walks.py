@@ -1,7 +1,5 @@
 """Run the walks over the rules of a tree: in plain Python as long as that is soon done, else compiled, on threads."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Work on several threads; the kernels and numpy's array functions let other threads run."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence

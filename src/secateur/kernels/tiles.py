@@ -5,8 +5,6 @@ distinct test is made once; its mask holds the rows that go left. A *condition* 
 for the right side, whose rows are the complement.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

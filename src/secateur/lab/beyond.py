@@ -6,8 +6,6 @@ at least as many conditions for at most the same price, and does strictly better
 class-wise deviation, accuracy lost, and what the rules' probabilities lose in Brier score.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -4,8 +4,6 @@
 that is listed whole against all states of its tree. Where the paper speaks of IAI trees, ours are the stand-in's.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping

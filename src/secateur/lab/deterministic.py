@@ -5,8 +5,6 @@ An unpruned Gini CART is fitted to each listed table. Weather has equally good s
 state was searched for, so what each statement comes to is counted over many states, too.
 """
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from dataclasses import dataclass

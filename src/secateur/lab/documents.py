@@ -5,8 +5,6 @@ of ``reproduction.md``, ``index.md`` and ``approximate.md`` between marks, and t
 on disk with what this writes.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable

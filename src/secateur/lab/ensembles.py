@@ -3,8 +3,6 @@
 ``python -m secateur.lab.ensembles DIRECTORY`` takes them from the output directory of a run into ``stored``.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """What the claims of the paper are held against: our stored results, and how far they are from its numbers."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from statistics import median
 from typing import Any

@@ -1,7 +1,5 @@
 """The paper's small exhibits: the entropy-asymmetry table, and its figures of trees, drawn from real ones."""
 
-from __future__ import annotations
-
 import math
 from html import escape
 

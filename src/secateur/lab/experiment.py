@@ -3,8 +3,6 @@
 A finished split is a file of its own, written whole or not at all.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figures that matplotlib draws, written whole or not at all."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from pathlib import Path

@@ -8,8 +8,6 @@ Conditions are counted as bounds, of which "a < x ≤ b" has two, and a split be
 conditions as they read. Rows are answered by what lines ask, never by asking the tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

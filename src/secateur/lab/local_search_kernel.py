@@ -5,8 +5,6 @@ is the split's column or -1 at a leaf; a row goes left when its code is at most 
 number its distinct values in order. ``leaf[row]`` is the slot that a row ends in.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 # What may replace a subtree.

@@ -1,7 +1,5 @@
 """Where the paper leaves a choice: ``open_points.csv`` has the question, our reading, and why."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

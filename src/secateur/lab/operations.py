@@ -10,8 +10,6 @@ Section 4.4 of the paper counts operations, and so does this: seconds depend on 
 M2-P judges no rows. Whoever passes rows to it gets the support and the reliability of its rules, and pays for them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -4,8 +4,6 @@ Splits s = 0..29 are ``train_test_split(X, y, test_size=0.3, stratify=y, random_
 published, so agreement is statistical. Means go first over splits, then equally over data sets.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping

@@ -6,8 +6,6 @@ paper's per-class columns agree with ours. A file is taken from a directory that
 its public home, in this order.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import os

@@ -5,8 +5,6 @@
 - How often a precision is undefined, because no test row is predicted to be of that class; ours is then 0.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Three tree seeds, one warm-up, three timed repetitions, methods in rotating orde
 are nested, and the smallest keeps every leaf of the source tree.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import time

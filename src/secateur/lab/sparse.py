@@ -6,8 +6,6 @@ full tree pays nothing for a split. Of a sparse one, the price is the one of :da
 on 30 % of the training rows, which are left out for that; the tree is then fitted to all of them.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """Means over splits and data sets, beside the paper's numbers."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -3,8 +3,6 @@
 The paper does not print its ε. Ours is the value of its grid whose M1-P numbers come nearest to the printed ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean

@@ -5,8 +5,6 @@ mean of another 30 splits of the same data sets, since the paper's own are not p
 the interval lies inside its range, contradicted if outside, else undecided. Differences and ratios are paired by split.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a reader should know before relying on rules: a class left out, nothing gained over a guess, too few rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

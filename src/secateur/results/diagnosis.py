@@ -4,8 +4,6 @@ Layer 1 is the link's own orientation, layer 2 its status relative to the leaf, 
 Beside them stand the certificates for deleting it alone, and on demand the effect of deleting any set of conditions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property

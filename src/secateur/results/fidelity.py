@@ -4,8 +4,6 @@ The rules equal a surrogate tree; the surrogate only approximates the model. So 
 same is a number that was measured, with an interval, and never a promise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

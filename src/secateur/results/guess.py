@@ -1,7 +1,5 @@
 """What one would say of every row without rules: the commonest class of the training rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Find the rules of different classes that share rows, and how many."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import reduce
 from operator import add

@@ -1,7 +1,5 @@
 """Read one row however it was passed, and find what it holds: values, conditions that hold, rules that cover it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType

@@ -4,8 +4,6 @@ All rows that one rule decides get the same probabilities, so how many rows of e
 know: the scores are those of ``sklearn.metrics`` on single rows, for tables of any size.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

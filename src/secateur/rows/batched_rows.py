@@ -1,7 +1,5 @@
 """Rows of a table, read a batch at a time in a tree's own terms, so that it need not fit into memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property

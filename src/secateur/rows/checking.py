@@ -5,8 +5,6 @@ class indices. The rows of a tree behind a pipeline (``tree.columns``) are those
 labels and never codes, and columns that the tree does not test may hold anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any

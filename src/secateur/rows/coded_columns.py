@@ -4,8 +4,6 @@ No test of the tree tells values with the same code apart. A code takes two byte
 with more than 65,534 thresholds), so that many rows can be held at once.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ A name differs from the values below it: a word over numbers, a word that no row
 are none. A first line that looks like any other is one.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """Encode one column as the tree reads it: numbers, codes of labels, or codes of cells."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import repeat

@@ -4,8 +4,6 @@ DuckDB's own ``store_rejects`` reports lines of another length, but neither a wr
 its sniffer gives up before it stores anything.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip

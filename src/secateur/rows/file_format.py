@@ -1,7 +1,5 @@
 """Find a file, tell its format by its first bytes, and bring its text to UTF-8."""
 
-from __future__ import annotations
-
 import codecs
 import os
 import re

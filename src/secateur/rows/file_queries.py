@@ -4,8 +4,6 @@ The text of a CSV stays as it is written: ``yes`` and dates are text, and a colu
 do.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import json

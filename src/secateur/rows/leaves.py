@@ -1,7 +1,5 @@
 """Route rows through a tree to the leaves they reach."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Directories of this run that must be gone at its end, also where nothing can be unwound."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

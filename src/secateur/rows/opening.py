@@ -1,7 +1,5 @@
 """Open rows of any kind: the only place that asks which kind came."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -1,7 +1,5 @@
 """Pack bytes with gzip, and unpack gzip and zip up to a limit: a small file can hold a very large one."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

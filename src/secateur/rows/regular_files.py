@@ -1,7 +1,5 @@
 """Open files on this machine: regular ones, for a device never ends and a named pipe may never begin."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

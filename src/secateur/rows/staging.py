@@ -18,8 +18,6 @@ Locks of :mod:`fcntl` on the output directories themselves keep two runs from mo
 has no locks, or the system no :mod:`fcntl`, files are still written whole, and nothing is taken for a dead run's.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The columns of a table: which of them a tree reads, and under which names."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any

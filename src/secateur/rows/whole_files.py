@@ -3,8 +3,6 @@
 They are written in staging directories beside their places, and moved from there.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Read what files hold as text: the numbers that texts, dates and times of a column mean, truth values and labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

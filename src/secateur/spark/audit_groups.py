@@ -3,8 +3,6 @@
 Imported only when SQL is used, like sqlglot.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Collect evidence on Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

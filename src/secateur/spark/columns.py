@@ -1,7 +1,5 @@
 """Find and check the columns that a tree asks for in a Spark DataFrame, before any job runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Predict rows on Spark by SQL, without secateur on the workers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from secateur.errors import InputError, ParameterError

@@ -1,7 +1,5 @@
 """Rows on Spark, counted, predicted and audited without collecting them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Open a Spark session, name its rows for SQL, and turn Spark's failures into sentences."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

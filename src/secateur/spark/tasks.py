@@ -4,8 +4,6 @@ A task never raises for what it finds in rows. It emits the sentence that the sa
 raises it: otherwise Spark would try again, and the user would see Java's stack.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

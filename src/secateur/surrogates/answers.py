@@ -1,7 +1,5 @@
 """Ask a model for its answers: a class for each row, never more rows than it may be asked."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,8 +8,6 @@ show a tree how the model answers between the rows, which few rows alone do not;
 what matters is how the model answers where rows are.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ which number each text means; where a column of categories holds ``" Private"``,
 part of the tree, so that every later table is read alike, however it is stored.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Round limits to numbers with a fixed number of decimals."""
 
-from __future__ import annotations
-
 import math
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Compare the tree that rules were made from with the tree of a model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple

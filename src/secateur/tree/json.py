@@ -5,8 +5,6 @@ absent threshold is null, and +inf is the text "inf". The fields are specified i
 that read parts raise a KeyError, TypeError or ValueError for what has the wrong shape.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -8,8 +8,6 @@ Conventions used below and by all methods:
 - An edge's orientation is relative to the class of the leaf under study (with two classes: the paper's C1/C0).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cached_property, wraps
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Shares of counts, where a count may be zero or unknown."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

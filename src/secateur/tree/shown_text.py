@@ -4,8 +4,6 @@ A column may be called anything. In a text for people, a new line in its name wo
 sequence would colour the terminal, and a mark of direction would turn the words after it round.
 """
 
-from __future__ import annotations
-
 import re
 
 # Control characters, line separators, marks of direction, joiners of nothing, tags, and halves of characters. Soft

@@ -1,7 +1,5 @@
 """Say in words how recounted rows differ from those that rules state."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

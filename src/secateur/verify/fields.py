@@ -6,8 +6,6 @@ A field that is not listed here is rejected when a file is read. What people see
 in ``Verification.unchecked``.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping
 from enum import Enum

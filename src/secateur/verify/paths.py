@@ -1,7 +1,5 @@
 """Work out the paths and splits of a tree anew."""
 
-from __future__ import annotations
-
 from array import array
 from typing import Any, NamedTuple
 

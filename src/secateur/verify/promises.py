@@ -1,7 +1,5 @@
 """Check what each method promised of the rules of all leaves, one promise after another."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Verification: what the independent checker found."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from html import escape
 

@@ -4,8 +4,6 @@ A text that a machine may read never lies: a threshold is the shortest decimal t
 number of the tree's dtype on its side. What people read has a voice of its own (:mod:`secateur.words.plain_words`).
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

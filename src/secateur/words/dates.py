@@ -4,8 +4,6 @@ A limit lies between two moments of the reading's step: the last that goes one w
 The words name one of the two, so that they send no row elsewhere.
 """
 
-from __future__ import annotations
-
 import math
 from datetime import date, timedelta
 from functools import lru_cache

@@ -6,8 +6,6 @@ If that still takes many digits, and the values of the column are known, the lim
 changes its side. Exports and ``text`` keep the exact number.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal

@@ -5,8 +5,6 @@ columns by name and compute in the type of their input. Only the columns that a 
 repeat one row that the pipeline is known to take.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence

@@ -10,8 +10,6 @@ Nodes keep their ids, children, classes and counts. A row given to the tree is w
 dtype is float64 although the tree behind compares float32.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

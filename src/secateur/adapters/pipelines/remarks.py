@@ -1,7 +1,5 @@
 """Remarks for a reader of rules about the columns before a pipeline, a sentence each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

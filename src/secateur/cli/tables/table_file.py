@@ -1,7 +1,5 @@
 """Read a table from a file into a pandas frame, with DuckDB."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack

@@ -4,8 +4,6 @@
 if all its values can be; one that is written so but for a few values is refused, with one of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -21,8 +21,6 @@ Node ids are the file's minus 1 if every child's id is larger than its parent's 
 numbered in preorder, the lower child first.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -12,8 +12,6 @@ numbered in the library's own preorder, so the k-th leaf by id is the k-th of it
 are kept, no counts. NaN is refused by the binarizer, and cast to an arbitrary number without it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ the counts are those rows, routed, as in its own predict_proba and export_dot. N
 preorder. The library refuses NaN.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -12,8 +12,6 @@ anything else down to int32). The nodes carry class counts, indexed by label, bu
 library's own preorder. The library refuses NaN.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from itertools import chain
 from typing import Any, NamedTuple
