@@ -114,20 +114,11 @@ def open_forest(model: Any, rows: RowSource | None, known: Knowledge, why: str) 
 
 @dataclass(frozen=True)
 class ModelReader:
-    """Reads a model with its rows, and poses the problem of a method.
+    """Reads a model with its rows, and poses the problem of a method."""
 
-    Attributes
-    ----------
-    model : fitted tree, pipeline or Tree
-    known : Knowledge
-    rf_tol : float
-        A class share that changes by no more than this along a link counts as unchanged.
-    progress : callable or None
-    """
-
-    model: Any
+    model: Any  # a fitted tree, pipeline or Tree
     known: Knowledge
-    rf_tol: float = DEFAULT_RF_TOL
+    rf_tol: float = DEFAULT_RF_TOL  # a class share that changes by no more along a link counts as unchanged
     progress: Progress | None = None
 
     def open(self, rows: RowSource | None, method: Method | None) -> Problem:

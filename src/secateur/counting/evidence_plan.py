@@ -18,15 +18,7 @@ from secateur.tree.tree import Tree
 
 @dataclass(frozen=True)
 class EvidencePlan:
-    """The conditions that rows are counted by, for one method or for all that counts can serve.
-
-    Attributes
-    ----------
-    tree : Tree
-    method : str or None
-    ignored, opened : ndarray of bool, shape (n_entries,)
-        As in :class:`secateur.Evidence`.
-    """
+    """The conditions that rows are counted by, for one method or for all that counts can serve, as in Evidence."""
 
     tree: Tree
     method: str | None

@@ -29,22 +29,12 @@ LISTED_COST = 256
 
 @dataclass(frozen=True)
 class PairCounts:
-    """(Weighted) rows that pairs of rules share; counts of parts add up.
+    """(Weighted) rows that pairs of rules share; counts of parts add up."""
 
-    Attributes
-    ----------
-    total : float
-        All rows.
-    first, second : ndarray of int64, shape (n_pairs,)
-        The two rules, the smaller number first; sorted.
-    rows : ndarray of float64, shape (n_pairs,)
-        Rows that both cover.
-    """
-
-    total: float
-    first: NDArray[np.int64]
+    total: float  # all rows
+    first: NDArray[np.int64]  # the two rules of each pair, the smaller number first; sorted
     second: NDArray[np.int64]
-    rows: NDArray[np.float64]
+    rows: NDArray[np.float64]  # that both cover
 
     def __add__(self, other: PairCounts) -> PairCounts:
         return _merge(self.total + other.total, [self, other])

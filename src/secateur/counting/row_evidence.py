@@ -17,15 +17,7 @@ from secateur.tree.tree import Tree
 
 @dataclass
 class RowEvidence(TrainingEvidence):
-    """Labelled, possibly weighted rows, and the counts that were asked for already.
-
-    Parameters
-    ----------
-    tree : Tree
-    rows : Rows
-    class_ids : ndarray of int64, shape (n_rows,)
-    weights : ndarray of float64, shape (n_rows,), or None
-    """
+    """Labelled, possibly weighted rows, and the counts that were asked for already."""
 
     tree: Tree
     rows: Rows

@@ -14,18 +14,11 @@ NO_NODES = Preorder(*np.zeros((4, 0), dtype=np.int64))
 
 @dataclass(frozen=True)
 class Conditions:
-    """Which conditions of rules are deleted and which are open; the others are firm.
+    """Which conditions of rules are deleted and which are open; the others are firm."""
 
-    Attributes
-    ----------
-    deleted, opened : ndarray of bool, shape (n_entries,)
-    among : ndarray of bool, shape (n_rules,)
-        The rules to count.
-    """
-
-    deleted: NDArray[np.bool_]
+    deleted: NDArray[np.bool_]  # shape (n_entries,)
     opened: NDArray[np.bool_]
-    among: NDArray[np.bool_]
+    among: NDArray[np.bool_]  # the rules to count, shape (n_rules,)
 
 
 def make_tests(tree: Tree) -> tuple[NDArray[np.int64], Tests, NDArray[np.int64]]:

@@ -234,12 +234,6 @@ class PatternCounter:
     """Counts rows of each leaf, and of each cell of :func:`list_patterns`, however many cells there are.
 
     What does not depend on the rows is prepared once, for rows that come in many chunks.
-
-    Parameters
-    ----------
-    tree : Tree
-    paths : Paths
-    conditions : Conditions
     """
 
     def __init__(self, tree: Tree, paths: Paths, conditions: Conditions) -> None:

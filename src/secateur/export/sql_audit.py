@@ -143,13 +143,9 @@ def audit_to_sql(
 def coverage_to_sql(rules: Rules, asked: Sequence[int], y: str, dialect: str, table: Any, **options: Any) -> str:
     """Write a SELECT that counts the rows of a table by class, for each of some rules those that satisfy it.
 
-    Rows that :func:`audit_to_sql` refuses must not be in the table.
-
-    Returns
-    -------
-    str
-        Its result has the columns of ``by``, then ``truth`` (class), and for the k-th rule ``rows_k``, the sum of its
-        rows, and with weights ``squares_k``, that of their squared weights.
+    Rows that :func:`audit_to_sql` refuses must not be in the table. The result has the columns of ``by``, then
+    ``truth`` (class), and for the k-th rule ``rows_k``, the sum of its rows, and with weights ``squares_k``, that of
+    their squared weights.
     """
     opened = _open_table(rules, y, dialect, table, **options)
     marks = [(f"rule_{place}", opened.mark(rule, 1)) for place, rule in enumerate(opened.list_asked(rules, asked))]

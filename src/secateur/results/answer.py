@@ -89,8 +89,9 @@ def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit |
             return f"No answer changes, and no {what} moves by more than {points}, for {whom}."
         return f"No answer changes for {whom}."
     moved = f", or a share more than {points} away" if rules.keeps_shares else ""
+    weighted = " (by weight)" if rules.is_weighted else ""
     allowed = (
-        f"At most {100 * rules.budget:.6g} % of the training rows{_by_weight(rules)}, of all and of each class, get "
+        f"At most {100 * rules.budget:.6g} % of the training rows{weighted}, of all and of each class, get "
         f"another class than from the tree{moved}"
     )
     if audit is not None:
@@ -126,10 +127,6 @@ def name_target(labels: Any) -> str | None:
     """Find what labels are called: the name of their column, if it says anything."""
     name = labels if isinstance(labels, str) else getattr(labels, "name", None)
     return name if isinstance(name, str) and name.lower() not in EMPTY_NAMES else None
-
-
-def _by_weight(rules: Rules) -> str:
-    return " (by weight)" if rules.is_weighted else ""
 
 
 def warn_of_weights(rules: Rules) -> list[str]:

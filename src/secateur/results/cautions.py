@@ -29,17 +29,8 @@ class Caution(NamedTuple):
 def find_cautions(rules: Rules, accuracy: float | None = None, guess: tuple[str, float] | None = None) -> list[Caution]:
     """Find what to warn of.
 
-    Parameters
-    ----------
-    rules : Rules
-    accuracy : float, default=None
-        Share of some rows that the rules get right.
-    guess : tuple of (str, float), default=None
-        The commonest class of these rows, and its share of them.
-
-    Returns
-    -------
-    list of Caution
+    ``accuracy`` is the share of some rows that the rules get right, ``guess`` the commonest class of these rows and its
+    share of them.
 
     Examples
     --------

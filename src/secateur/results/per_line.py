@@ -506,16 +506,7 @@ def find_limits_of_d(rules: Rules) -> Limits:
 
     NaN where not known: if the rules were made without rows or with weights, whose sums do not tell how many rows there
     are; and where the leaf, or what the rule has beyond it, has fewer than 5 rows, for which the interval is too short.
-
-    Parameters
-    ----------
-    rules : Rules
-        One for each leaf.
-
-    Returns
-    -------
-    tuple of two ndarray of float64
-        The lower and upper limits.
+    The rules are one for each leaf.
     """
     if rules.is_weighted or not rules.is_ranked:
         return np.full(len(rules), np.nan), np.full(len(rules), np.nan)

@@ -56,21 +56,11 @@ def find_tree_differences(tree: Tree, other: Tree) -> list[str]:
 
 
 class Comparison(NamedTuple):
-    """How what is stored beside rules compares with the model.
+    """How what is stored beside rules compares with the model."""
 
-    Attributes
-    ----------
-    title : str
-        What was compared, as a check says it.
-    differing : tuple of str
-        What differs, a sentence each.
-    unsaid : frozenset of str
-        Fields of stored rules that the model says nothing about, by path.
-    """
-
-    title: str
-    differing: tuple[str, ...]
-    unsaid: frozenset[str] = frozenset()
+    title: str  # what was compared, as a check says it
+    differing: tuple[str, ...]  # what differs, a sentence each
+    unsaid: frozenset[str] = frozenset()  # fields of stored rules that the model says nothing about, by path
 
 
 def compare_trees(tree: Tree, other: Tree) -> Comparison:

@@ -36,13 +36,8 @@ class ShortNumber(NamedTuple):
 def shorten_number(limit: float, dtype: str, below: float = math.nan, above: float = math.nan) -> ShortNumber:
     """Shorten a finite limit, a number of dtype, for people.
 
-    Parameters
-    ----------
-    limit : float
-    dtype : {"float32", "float64"}
-    below, above : float, default=nan
-        The values of the column next to the limit, ``below <= limit < above``; infinite where there is none, NaN if the
-        column's values are not known.
+    The values of the column next to it are ``below <= limit < above``; infinite where there is none, NaN if the
+    column's values are not known.
 
     Examples
     --------
@@ -82,16 +77,7 @@ def needs_values(limit: float, dtype: str) -> bool:
 def find_neighbours(values: NDArray[np.floating], limits: NDArray[np.floating]) -> NDArray[np.float64]:
     """Find the values next to some increasing limits: the last that does not exceed each, and the first that does.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n_rows,)
-        NaN is nobody's neighbour.
-    limits : ndarray, shape (n_limits,)
-
-    Returns
-    -------
-    ndarray of float64, shape (2, n_limits)
-        Infinite where there is no such value.
+    They are infinite where there is no such value; NaN is nobody's neighbour.
 
     Examples
     --------
