@@ -52,10 +52,7 @@ Model = Annotated[
 ]
 Method = Annotated[
     str | None,
-    typer.Option(
-        help="How to delete; see `secateur methods`.  [default: exact]",
-        autocompletion=complete_method,
-    ),
+    typer.Option(help="How to delete; see `secateur methods`.  [default: exact]", autocompletion=complete_method),
 ]
 Seed = Annotated[int, typer.Option(help="random_state of the tree.", min=0, max=2**32 - 1)]
 Holdout = Annotated[float, typer.Option(metavar="SHARE", help="Share of the rows to measure on instead of fitting to.")]

@@ -19,15 +19,7 @@ from secateur.export.plain_names import FreeNames, head_lines
 from secateur.export.sql_columns import TypedTable
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import RESULT_NAMES, check_names, check_result_names
-from secateur.export.sql_nodes import (
-    Node,
-    column_of,
-    comment,
-    join,
-    make_name,
-    named,
-    own_name,
-)
+from secateur.export.sql_nodes import Node, column_of, comment, join, make_name, named, own_name
 from secateur.export.sql_writing import Writer
 from secateur.rules.decision_list import DecisionList, make_decision_list
 from secateur.rules.rules import Rules
@@ -37,10 +29,7 @@ MOST_WORDED = 2_000  # rules that have their words beside them; nobody reads mor
 
 
 def rules_to_sql(
-    rules: Rules,
-    dialect: str = "duckdb",
-    table: str | Sequence[str] = "rows",
-    names: Sequence[str] = RESULT_NAMES,
+    rules: Rules, dialect: str = "duckdb", table: str | Sequence[str] = "rows", names: Sequence[str] = RESULT_NAMES
 ) -> str:
     """Write the rules as a SELECT over a table that has the columns of the rows.
 

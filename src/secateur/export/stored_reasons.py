@@ -40,9 +40,7 @@ def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collect
     )
     own = paths.rule.astype(np.int64) * len(paths.sibling)  # a number for each pair of a rule and a node
     _refuse(
-        paths,
-        (deletions.why == Why.DIRECTION_REFUTES) & ~np.isin(own + node, own + links),
-        "points outside its path",
+        paths, (deletions.why == Why.DIRECTION_REFUTES) & ~np.isin(own + node, own + links), "points outside its path"
     )
     _refuse(
         paths,

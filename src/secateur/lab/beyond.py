@@ -102,12 +102,7 @@ def make_study(picked: Sequence[dict[str, Any]]) -> Study:
     picks = {
         (split["dataset"], split["split"]): {row["method"]: row["picked"] for row in split["rows"]} for split in picked
     }
-    settings = {
-        "budgets": list(BUDGETS),
-        "guard": GUARD,
-        "metrics": list(METRICS),
-        "by_folds": any(picks.values()),
-    }
+    settings = {"budgets": list(BUDGETS), "guard": GUARD, "metrics": list(METRICS), "by_folds": any(picks.values())}
     return Study("beyond", partial(measure_split, picks=picks), settings)
 
 
@@ -185,16 +180,10 @@ def beyond_page(arm: Arm, points: Sequence[FrontPoint], n_splits: int) -> Page:
         )
         for point in points
     )
-    header: tuple[str, ...] = (
-        "method",
-        "knob",
-        "removed %",
-        "rules shortened %",
-        "conflict %",
-        "MacroDev",
-        "ΔAccuracy",
+    header = (
+        *("method", "knob", "removed %", "rules shortened %", "conflict %", "MacroDev", "ΔAccuracy", "largest |D|"),
+        *("rules beyond ε %", "ΔBrier", "ΔAUC", "|Δp|", "on the front of"),
     )
-    header += ("largest |D|", "rules beyond ε %", "ΔBrier", "ΔAUC", "|Δp|", "on the front of")
     return Page(
         f"Every method and knob: means over the data sets, {arm.learner}",
         f"{arm.title}, {n_splits} splits; the last column names the prices at which nothing removes as much for less",
@@ -222,13 +211,7 @@ def picks_page(arm: Arm, picked: Sequence[dict[str, Any]]) -> Page:
     return Page(
         f"What folds pick, {arm.learner}",
         f"{arm.title}; in brackets on how many splits; where no value is allowed, the least is taken",
-        (
-            "data set",
-            "the paper's ε",
-            "ε of mismatch",
-            "ε of faithful",
-            "δ of budgeted",
-        ),
+        ("data set", "the paper's ε", "ε of mismatch", "ε of faithful", "δ of budgeted"),
         tuple(rows),
     )
 

@@ -95,11 +95,7 @@ def _measure(title: str, state: int) -> list[DeterministicRow]:
     for method, rules in zip(METHODS, _simplify(title, state), strict=True):
         audit = rules.audit(data.X, data.y)
         certain = sum(rule.reliability == 1 for rule in rules)
-        removed, modified, shorter = (
-            audit.removed,
-            audit.rule_irc,
-            (len(rules.deleted) - rules.n_edges) / len(rules),
-        )
+        removed, modified, shorter = (audit.removed, audit.rule_irc, (len(rules.deleted) - rules.n_edges) / len(rules))
         rows.append(
             DeterministicRow(
                 *(title, method, len(rules), round(removed, 2), round(modified, 2), round(shorter, 2)),

@@ -135,10 +135,7 @@ def make_index_blocks() -> dict[str, str]:
         deviation = f"{point.macro_dev:.2f} points" if point.macro_dev else "0"
         moved = f"{point.share_beyond_tolerance:.1f} %" if point.share_beyond_tolerance else "0"
         lines.append(f"| {name} | {point.removed:.1f} % | {conflict} | {deviation} | {moved} |")
-    return {
-        "methods": "\n".join([*lines, "", "Where a method has no ε, 0.05 is used.", ""]),
-        "lists": _index_lists(),
-    }
+    return {"methods": "\n".join([*lines, "", "Where a method has no ε, 0.05 is used.", ""]), "lists": _index_lists()}
 
 
 def _index_lists() -> str:

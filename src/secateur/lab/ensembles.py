@@ -185,7 +185,7 @@ def _write_kind(kind: str) -> str:
     sentences = [
         f"ours is more faithful on {len(won)} of the {len(gains)} data sets on which TE2Rules ended"
         + (f", and not on {' and '.join(lost)}" if lost else "")
-        + f"; on average of the {len(gains)}, by {100 * fmean(gains.values()):+.1f} points.",
+        + f"; on average of the {len(gains)}, by {100 * fmean(gains.values()):+.1f} points."
     ]
     if alone:
         listed = ", ".join(alone[:-1]) + " and " * (len(alone) > 1) + alone[-1]

@@ -192,11 +192,7 @@ class LineAudits(ArrayTable[LineAudit]):
     nouns = "lines"
 
     def __init__(
-        self,
-        rules: Rules,
-        counts: NDArray[np.float64],
-        squares: NDArray[np.float64],
-        since: LineAudits | None = None,
+        self, rules: Rules, counts: NDArray[np.float64], squares: NDArray[np.float64], since: LineAudits | None = None
     ) -> None:
         self.rules, self.counts, self.squares, self.since = rules, counts, squares, since
 

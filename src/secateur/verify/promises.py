@@ -365,8 +365,7 @@ def _check_monotone(case: Case, signs: Any) -> None:
         )
     shortened = "for every row of a shortened rule there is one of its leaf that favours its class no more"
     case.report(
-        shortened if case.deleted.any() else "no rule was shortened",
-        [refuted[rule] for rule in sorted(refuted)],
+        shortened if case.deleted.any() else "no rule was shortened", [refuted[rule] for rule in sorted(refuted)]
     )
     about = f" that satisfy the facts {shorten(case.possible.words)}" if among else ""
     _check_sentence(case, f"all rows{about}, for which the tree was proved to be monotone in the stated signs")
