@@ -1,7 +1,5 @@
 """secateur: short rules from decision trees, without making them lie."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -47,8 +47,6 @@ from secateur.tree.difference import Comparison
 from secateur.tree.tree import Tree
 from secateur.verify.fields import FIELDS
 
-__all__ = ["approximate", "recount_fidelity"]
-
 DEFAULT_RULES = 10  # that a person still reads
 FEWEST_ROWS = 20
 FEWEST_TO_LEARN = 10

@@ -1,7 +1,5 @@
 """Diagnose a model: model → Tree → what each condition of each rule does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -18,8 +16,6 @@ from secateur.rows.row_source import RowSource
 from secateur.rules.forest import ForestRules, run_each
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.tree import Tree
-
-__all__ = ["diagnose"]
 
 
 def diagnose(

@@ -13,8 +13,6 @@
 Every message says what was expected, what was found and what to do.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches

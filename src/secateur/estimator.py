@@ -32,8 +32,6 @@ from secateur.simplification import simplify
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.tree import Tree
 
-__all__ = ["RuleClassifier"]
-
 DEFAULT_DEPTH = 5  # at most 32 rules, which a person can still read
 
 # Arguments that go to simplify as they are, beside the settings of the method.

@@ -1,7 +1,5 @@
 """Collect evidence from chunks of rows, to make rules from all chunks together later."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +8,6 @@ from secateur.errors import InputError
 from secateur.methods import find_method
 from secateur.methods.settings import check_amount
 from secateur.problem import Knowledge, ModelReader, open_rows_of
-
-__all__ = ["collect_evidence"]
 
 
 def collect_evidence(

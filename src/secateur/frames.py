@@ -1,7 +1,5 @@
 """Read and make data frames of any library without importing one."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections import Counter
@@ -10,8 +8,6 @@ from importlib.util import find_spec
 from typing import Any
 
 from secateur.errors import InputError, ParameterError
-
-__all__ = ["check_unique", "frame_columns", "make_frame"]
 
 LIBRARIES = ("pandas", "polars")
 

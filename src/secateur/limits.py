@@ -3,31 +3,12 @@
 ``docs/limits.md`` lists them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from secateur.errors import FormatError, ParameterError
-
-__all__ = [
-    "JSON_MARKS",
-    "LIMITS",
-    "MAX_COLUMNS",
-    "MAX_CONDITIONS",
-    "MAX_GROWTH",
-    "MAX_INPUT",
-    "MAX_LINE",
-    "MAX_MEMORY",
-    "MAX_MODEL",
-    "XML_MARKS",
-    "Limit",
-    "check_memory",
-    "check_parsed_size",
-    "format_bytes",
-]
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 WRITTEN = re.compile(r"(\d+)\s*(?:([KMGT])(?:i?B)?|B)?", re.IGNORECASE)

@@ -1,7 +1,5 @@
 """Read a model and its rows, and pose the problem that a method works on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -33,8 +31,6 @@ from secateur.tree.difference import find_tree_differences
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 from secateur.tree.tree import Tree
-
-__all__ = ["Knowledge", "ModelReader", "OpenForest", "find_terms", "open_forest", "open_rows_of"]
 
 COUNTS_SUFFICE = ", or use a method that counts suffice for, such as 'faithful'"
 LOOKS_AT_ROWS = "The method {!r} looks at rows one by one"
@@ -118,20 +114,11 @@ def open_forest(model: Any, rows: RowSource | None, known: Knowledge, why: str) 
 
 @dataclass(frozen=True)
 class ModelReader:
-    """Reads a model with its rows, and poses the problem of a method.
+    """Reads a model with its rows, and poses the problem of a method."""
 
-    Attributes
-    ----------
-    model : fitted tree, pipeline or Tree
-    known : Knowledge
-    rf_tol : float
-        A class share that changes by no more than this along a link counts as unchanged.
-    progress : callable or None
-    """
-
-    model: Any
+    model: Any  # a fitted tree, pipeline or Tree
     known: Knowledge
-    rf_tol: float = DEFAULT_RF_TOL
+    rf_tol: float = DEFAULT_RF_TOL  # a class share that changes by no more along a link counts as unchanged
     progress: Progress | None = None
 
     def open(self, rows: RowSource | None, method: Method | None) -> Problem:

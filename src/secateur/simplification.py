@@ -27,8 +27,6 @@ from secateur.rules.rules import Rules
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.tree import Tree
 
-__all__ = ["simplify"]
-
 OF_A_LIST = ("sections", "otherwise", "of")
 
 

@@ -1,7 +1,5 @@
 """Read models of other libraries into :class:`secateur.Tree`; one library a file, imported when its model comes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module

@@ -20,8 +20,6 @@ Node ids: the splits (of a symmetric tree level by level, else in preorder), the
 leaf ``i`` is node ``n_leaves - 1 + i``.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from importlib import import_module
@@ -36,8 +34,6 @@ from secateur.errors import InputError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing
 from secateur.tree.tree import Label, Tree
-
-__all__ = ["read_model"]
 
 SUPPORTED = ("CatBoostClassifier", "CatBoost")
 NUMBER, ONE_HOT = "FloatFeature", "OneHotFeature"

@@ -10,8 +10,6 @@ takes NaN if any of its trees shows it, or if the training rows hold NaN and its
 only makes the domain larger, and so the rules more careful.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,8 +25,6 @@ from secateur.adapters.scikit_learn import make_from_source, round_counts, was_f
 from secateur.errors import EnsembleError, SecateurError, UnsupportedModelError
 from secateur.rows.checking import holds_missing
 from secateur.tree.tree import Tree
-
-__all__ = ["ForestTrees", "is_ensemble", "is_forest", "read_forest"]
 
 SUPPORTED = ("RandomForestClassifier", "ExtraTreesClassifier", "BaggingClassifier")
 ENSEMBLES = "sklearn.ensemble"

@@ -12,8 +12,6 @@ Nodes count rows but not their classes. As in scikit-learn's other trees, NaN go
 (to the child with more rows), and nothing records whether any was; ``_was_fitted_with_missing`` infers it.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any
@@ -28,8 +26,6 @@ from secateur.rows.encoding import is_missing
 from secateur.rows.leaves import apply_tree
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Label, Tree, make_tree
-
-__all__ = ["is_histogram_boosting", "is_single", "read_model"]
 
 SUPPORTED = "HistGradientBoostingClassifier"
 

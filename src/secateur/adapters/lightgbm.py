@@ -16,8 +16,6 @@ which includes the starting score. A leaf keeps the number of its rows but not t
 Node ids: the splits by LightGBM's own number, then the leaves by theirs: leaf ``i`` is node ``n_leaves - 1 + i``.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
@@ -29,8 +27,6 @@ from secateur.errors import InputError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing
 from secateur.tree.tree import Label, Tree
-
-__all__ = ["read_model"]
 
 SUPPORTED = ("LGBMClassifier", "Booster")
 ZERO = float(np.float32(1e-35))

@@ -1,7 +1,5 @@
 """Checks that adapters share: class and state of a model, which of its trees to read, and files of models."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,20 +18,6 @@ from secateur.errors import (
     first_line,
 )
 from secateur.rows.regular_files import read_whole
-
-__all__ = [
-    "SPLIT_NUMBERS",
-    "ancestor_names",
-    "check_class",
-    "check_fitted",
-    "check_no_missing",
-    "check_one_output",
-    "choose_tree",
-    "fitted_names",
-    "need_library",
-    "read_bytes",
-    "reject_damage",
-]
 
 SPLIT_NUMBERS = (
     "Column {!r} holds numbers, but is split by category, and {} then takes 2.5 for 2. Make it a categorical column of "

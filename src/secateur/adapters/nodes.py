@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from secateur.errors import FormatError
 from secateur.tree.tree import Tree, make_tree
 
-__all__ = ["Node", "after_splits", "grow_nodes", "make_from_nodes", "order_nodes", "pack_codes"]
-
 
 class Node(NamedTuple):
     """One node: a leaf has a class, a split has children, a column and a threshold or the codes that go left."""

@@ -25,8 +25,6 @@ Node ids are the file's if they count from 0 and grow from parent to child; else
 left child first.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from contextlib import suppress
@@ -42,8 +40,6 @@ from secateur.adapters.nodes import Node, make_from_nodes, order_nodes
 from secateur.errors import FormatError, ParameterError, UnsupportedModelError
 from secateur.limits import check_memory
 from secateur.tree.tree import Tree
-
-__all__ = ["read_onnx"]
 
 CLASSIFIER, ENSEMBLE = "TreeEnsembleClassifier", "TreeEnsemble"
 DOMAINS = ("", "ai.onnx", "ai.onnx.ml")

@@ -21,8 +21,6 @@ tree (transformations, outliers), and dataType "float", which readers round in d
 Nodes are numbered in preorder. ``Output``, ``ModelStats`` and the like are not read: they do not change the prediction.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -42,8 +40,6 @@ from secateur.errors import FormatError, UnsupportedModelError
 from secateur.limits import XML_MARKS, check_parsed_size
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Label, Tree
-
-__all__ = ["read_pmml"]
 
 NAMESPACE = "http://www.dmg.org/PMML-"
 MOST_DEPTH = 200  # nodes and predicates within one another

@@ -1,7 +1,5 @@
 """Read the predicates of PMML: the column they ask for, what they compare it with, whether they hold for a value."""
 
-from __future__ import annotations
-
 import math
 import operator as operators
 import re
@@ -11,20 +9,6 @@ from xml.etree.ElementTree import Element
 
 from secateur.errors import FormatError, UnsupportedModelError
 from secateur.tree.tree import Label
-
-__all__ = [
-    "MISSING",
-    "OTHER",
-    "Field",
-    "compare",
-    "each_simple",
-    "field_of",
-    "find_predicate",
-    "list_parts",
-    "named_values",
-    "read_label",
-    "read_number",
-]
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")

@@ -7,8 +7,6 @@ clipped to keep the order; what they say of a leaf's class is the model's, but t
 are passed replace them (``Tree.has_own_counts``).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -20,8 +18,6 @@ from secateur.frames import frame_columns
 from secateur.rows.checking import holds_missing
 from secateur.rows.encoding import frame_numbers
 from secateur.tree.tree import Tree, make_tree
-
-__all__ = ["SUPPORTED", "make_from_source", "read_model", "round_counts", "was_fitted_with_missing"]
 
 SUPPORTED = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 WHOLE_COUNT = 1e-6

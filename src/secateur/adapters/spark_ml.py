@@ -13,8 +13,6 @@ In a PipelineModel the stages before the tree are read by :mod:`~secateur.adapte
 terms of the columns that go into the pipeline.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence
@@ -31,8 +29,6 @@ from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.tree.contract import check_tree
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Label, Tree
-
-__all__ = ["find_features_column", "read_model"]
 
 SUPPORTED = "DecisionTreeClassificationModel"
 STAGES_READ = (

@@ -26,8 +26,6 @@ from secateur.errors import UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.tree.tree import Label
 
-__all__ = ["Slot", "trace_stages"]
-
 KEEP = "keep"
 NAN = (math.nan,)
 

@@ -15,8 +15,6 @@ a random forest share one sum, so each leaf holds only its part of it: a named t
 Node ids are those of ``pred_leaf``; where pruning left gaps, the nodes are numbered in the same order without them.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -30,8 +28,6 @@ from secateur.adapters.nodes import Node, make_from_nodes, order_nodes
 from secateur.errors import UnsupportedModelError
 from secateur.rows.checking import holds_missing
 from secateur.tree.tree import Label, Tree
-
-__all__ = ["read_model"]
 
 SUPPORTED = ("XGBClassifier", "XGBRFClassifier", "Booster")
 SPOILT = "\ufffd"

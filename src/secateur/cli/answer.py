@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from secateur.cli.simplify import Story
     from secateur.export.listing import Listing
 
-__all__ = ["SHOWN_RULES", "show_answer", "show_listing", "show_next"]
-
 SHOWN_RULES = 50
 SHORTER = "--budget 0.01 (shorter), "
 OF_A_LIST = "--reasons (why), --each-leaf (one rule per leaf), --verbose (proofs)"

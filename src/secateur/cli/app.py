@@ -1,7 +1,5 @@
 """Put the commands together; each is loaded when it is called."""
 
-from __future__ import annotations
-
 import os
 import re
 from importlib import import_module
@@ -15,8 +13,6 @@ from secateur import __version__
 
 if TYPE_CHECKING:
     app: typer.Typer
-
-__all__ = ["COMMANDS", "app", "guess_command", "make_app"]
 
 EXAMPLES = "For example:"
 STATUS = "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong."

@@ -12,7 +12,7 @@ import typer
 
 from secateur.cli.completion import complete_column
 from secateur.cli.console import print_json, tell, working
-from secateur.cli.options import Data, Json, Quiet, Reading, Rows, Trusting, spell, spread
+from secateur.cli.options import Data, Json, Quiet, Reading, Rows, Trusting, option, spell, spread
 from secateur.cli.outputs import deliver
 from secateur.cli.writing import Writing
 from secateur.errors import InputError, SecateurError, UnsupportedModelError, shorten
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from secateur.cli.tables.table_file import TableFile
     from secateur.rules.rules import Rules
 
-__all__ = ["Wishes", "command", "make_approximation", "run"]
-
 OWN_RULES = "see `secateur simplify DATA --model MODEL`"
 
 
@@ -31,27 +29,17 @@ OWN_RULES = "see `secateur simplify DATA --model MODEL`"
 class Wishes:
     """What the list should be."""
 
-    fidelity: Annotated[
-        float | None,
-        typer.Option(help="Share of rows on which the rules should agree with the model, such as 0.95."),
-    ] = None
-    max_rules: Annotated[
-        int | None, typer.Option(help="The most rules.  [default: 10, without --fidelity]", min=1, show_default=False)
-    ] = None
-    max_conditions: Annotated[int | None, typer.Option(help="The most conditions of all rules.", min=1)] = None
-    holdout: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the rows to measure on instead of learning from.")
-    ] = 0.25
-    n_queries: Annotated[
-        int | None,
-        typer.Option(
-            help="The most rows to ask the model about.  [default: all, and 10,000 to 20,000 neighbours of them]",
-            min=1,
-            show_default=False,
-        ),
-    ] = None
-    otherwise: Annotated[str | None, typer.Option(metavar="CLASS", help="The class of “otherwise”.")] = None
-    seed: Annotated[int, typer.Option(help="Seed of the split and the neighbours.", min=0, max=2**32 - 1)] = 0
+    fidelity: float | None = option("Share of rows on which the rules should agree with the model, such as 0.95.")
+    max_rules: int | None = option("The most rules.  [default: 10, without --fidelity]", min=1, show_default=False)
+    max_conditions: int | None = option("The most conditions of all rules.", min=1)
+    holdout: float = option("Share of the rows to measure on instead of learning from.", default=0.25, metavar="SHARE")
+    n_queries: int | None = option(
+        "The most rows to ask the model about.  [default: all, and 10,000 to 20,000 neighbours of them]",
+        min=1,
+        show_default=False,
+    )
+    otherwise: str | None = option("The class of “otherwise”.", metavar="CLASS")
+    seed: int = option("Seed of the split and the neighbours.", default=0, min=0, max=2**32 - 1)
 
 
 @spread

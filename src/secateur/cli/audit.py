@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from secateur.results.audit import Audit
     from secateur.rules.rules import Rules
 
-__all__ = ["command"]
-
 
 @spread
 def command(

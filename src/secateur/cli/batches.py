@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from secateur.rows.sources import Source
     from secateur.tree.tree import Tree
 
-__all__ = ["LARGE_FILE", "check_batch_options", "in_batches", "open_batches"]
-
 # Larger files, in bytes, are read in batches; docs/command-line.md says so too.
 LARGE_FILE = 256 << 20
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from secateur.cli.tables.fitted_table import FittedTable
     from secateur.rules.rules import Rules
 
-__all__ = ["command"]
-
 # The columns and what they mean; a narrow screen goes without some.
 NUMBERS = {
     "rules": "how many there are",

@@ -1,12 +1,8 @@
 """Complete names in the shell, without loading anything heavy."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from pathlib import Path
-
-__all__ = ["DIALECTS", "complete_column", "complete_dialect", "complete_method"]
 
 DIALECTS = ("duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake")
 

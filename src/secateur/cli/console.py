@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     errors: Console
     out: Console
 
-__all__ = ["PipeClosed", "counting", "errors", "out", "print_json", "print_text", "tell", "working"]
-
 # Names and labels must not control the terminal: control characters become their Unicode pictures or, like what
 # cannot be seen or changes the direction of text, a replacement character. New lines and tabs stay.
 MARKED = (*range(127, 160), 0x61C, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)

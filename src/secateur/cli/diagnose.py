@@ -24,6 +24,7 @@ from secateur.cli.options import (
     Rows,
     Trusting,
     is_screen,
+    option,
     spread,
 )
 from secateur.cli.outputs import check_outputs, deliver
@@ -32,8 +33,6 @@ from secateur.errors import ParameterError
 if TYPE_CHECKING:
     from secateur.results.diagnosis import Diagnosis
     from secateur.results.overlaps import Overlaps
-
-__all__ = ["command"]
 
 SHOWN_RULES = 50
 DEFAULT_TOLERANCE = 0.05
@@ -44,17 +43,12 @@ OVERLAPPING = "mismatch"  # a method whose rules may overlap, unless another is 
 class Choosing:
     """Which rules to show, and what of them."""
 
-    rule: Annotated[
-        list[int] | None, typer.Option(metavar="NUMBER", help="A rule to show, by its number; all by default.")
-    ] = None
-    leaf: Annotated[list[int] | None, typer.Option(metavar="ID", help="A rule to show, by the id of its leaf.")] = None
-    pairs: Annotated[bool, typer.Option("--pairs", help="Add the pairs of conditions that interact most.")] = False
-    overlaps: Annotated[
-        bool,
-        typer.Option(
-            "--overlaps", help="Add which rules of different classes share rows after --method shortens them."
-        ),
-    ] = False
+    rule: list[int] | None = option("A rule to show, by its number; all by default.", metavar="NUMBER")
+    leaf: list[int] | None = option("A rule to show, by the id of its leaf.", metavar="ID")
+    pairs: bool = option("Add the pairs of conditions that interact most.", "--pairs", default=False)
+    overlaps: bool = option(
+        "Add which rules of different classes share rows after --method shortens them.", "--overlaps", default=False
+    )
 
     def choose(self, diagnosis: Diagnosis) -> list[int] | None:
         """Find the leaves that were asked for; None for all."""

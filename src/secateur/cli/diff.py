@@ -1,7 +1,5 @@
 """``secateur diff``: say what changed between the rules of two trainings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +8,6 @@ import typer
 from secateur.cli.console import print_json, tell
 from secateur.cli.options import Json, Quiet
 from secateur.errors import InputError
-
-__all__ = ["command"]
 
 STYLES = {"removed": "red", "added": "green", "class-changed": "bold red"}
 

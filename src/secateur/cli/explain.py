@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from secateur.rules.rules import Rules
 
-__all__ = ["command"]
-
 THOUSANDS = re.compile(r"\d{3}(?!\d)[^=]*$")
 
 

@@ -1,7 +1,5 @@
 """``secateur export``: write rules for other programs and for documents."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +8,6 @@ import typer
 from secateur.cli.options import Dialect, Export, Force, Output, Quiet, SqlTable
 from secateur.cli.outputs import check_outputs, choose_export, deliver, make_export
 from secateur.errors import ParameterError
-
-__all__ = ["command"]
 
 
 def command(

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     app: typer.Typer
 
-__all__ = ["app", "run", "start"]
-
 STOPPED, PIPE_CLOSED, ENDED = 130, 141, 143  # 128 and the number of the signal, as in shells
 STOPS: dict[int, tuple[int, str]] = {
     signal.SIGINT: (STOPPED, "\nStopped."),

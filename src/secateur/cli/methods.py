@@ -1,10 +1,6 @@
 """``secateur methods``: list the methods and what each guarantees."""
 
-from __future__ import annotations
-
 from secateur.cli.options import Json
-
-__all__ = ["command"]
 
 
 def command(as_json: Json = False) -> None:

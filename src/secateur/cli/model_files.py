@@ -3,16 +3,16 @@
 A file's first bytes tell what it is. Nothing in it is used before it is checked.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters import read_iai, read_onnx, read_pmml
 from secateur.errors import FormatError, InputError, SecateurError, UnsupportedModelError, first_line, shorten
@@ -22,17 +22,9 @@ from secateur.limits import JSON_MARKS, check_parsed_size
 from secateur.rows.file_format import BLANKS
 from secateur.rows.packed_bytes import check_zip_size, is_packed, peek, unpack
 from secateur.rows.regular_files import open_file, read_whole
+from secateur.rules.rules import Rules
 from secateur.tree.json import FORMAT as TREE_FORMAT
 from secateur.tree.json import tree_from_dict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.rules.rules import Rules
-
-__all__ = ["dump_model", "is_rules_file", "load_model", "load_rules"]
 
 RULES_FORMATS = (RULES_FORMAT, "secateur-compact")  # the second is of drafts, which the reader rejects
 # skops distrusts scikit-learn's tree, because a forged one could point outside its arrays; we check it first.

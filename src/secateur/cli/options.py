@@ -10,7 +10,7 @@ puts what typer parsed together again::
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -52,10 +52,7 @@ Model = Annotated[
 ]
 Method = Annotated[
     str | None,
-    typer.Option(
-        help="How to delete; see `secateur methods`.  [default: exact]",
-        autocompletion=complete_method,
-    ),
+    typer.Option(help="How to delete; see `secateur methods`.  [default: exact]", autocompletion=complete_method),
 ]
 Seed = Annotated[int, typer.Option(help="random_state of the tree.", min=0, max=2**32 - 1)]
 Holdout = Annotated[float, typer.Option(metavar="SHARE", help="Share of the rows to measure on instead of fitting to.")]
@@ -78,37 +75,37 @@ def is_screen(output: Path | None) -> bool:
     return output is None or str(output) == "-"
 
 
+def option(help: str, *names: str, default: Any = None, **declared: Any) -> Any:
+    """Declare an option of a group, with what typer is told of it; by default it is named as its field."""
+    return field(default=default, metadata={"option": typer.Option(*names, help=help, **declared)})
+
+
+def _list_types(group: Any) -> dict[str, Any]:
+    """List the types of a group's options as typer takes them."""
+    types = get_type_hints(group, include_extras=True)
+    declared = {one.name: one.metadata["option"] for one in fields(group) if one.metadata}
+    return types | {name: Annotated[types[name], shown] for name, shown in declared.items()}
+
+
 @dataclass(frozen=True)
 class Reading:
     """How to read a table."""
 
-    format: Annotated[
-        Format | None, typer.Option("--format", help="Format of the table; by default what its first bytes show.")
-    ] = None
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a CSV or JSON file.  [default: utf-8]")] = None
-    missing: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A text in a CSV file that means a blank, like NA and ?.")
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="Columns to take as text, though they look like numbers or dates.",
-            autocompletion=complete_column,
-        ),
-    ] = None
-    month_first: Annotated[
-        bool, typer.Option("--month-first", help="Read 03/04/2021 as March 4, where no date tells.")
-    ] = False
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether the first line of a CSV file holds names.  [default: the lines below tell]",
-            show_default=False,
-        ),
-    ] = None
-    sample: Annotated[int | None, typer.Option(help="Number of rows to draw at random.", min=2)] = None
+    format: Format | None = option("Format of the table; by default what its first bytes show.", "--format")
+    encoding: str | None = option("Encoding of a CSV or JSON file.  [default: utf-8]")
+    missing: list[str] | None = option("A text in a CSV file that means a blank, like NA and ?.", metavar="TEXT")
+    text: list[str] | None = option(
+        "Columns to take as text, though they look like numbers or dates.",
+        metavar="COLUMNS",
+        autocompletion=complete_column,
+    )
+    month_first: bool = option("Read 03/04/2021 as March 4, where no date tells.", "--month-first", default=False)
+    header: bool | None = option(
+        "Whether the first line of a CSV file holds names.  [default: the lines below tell]",
+        "--header/--no-header",
+        show_default=False,
+    )
+    sample: int | None = option("Number of rows to draw at random.", min=2)
 
     def open(self, data: str, *, tree: Tree | None = None, seed: int = 0, quiet: bool = False) -> TableFile:
         """Read a table; the text columns of a tree stay text."""
@@ -129,20 +126,13 @@ class Reading:
 class Rows:
     """Which rows and columns of a table to use, and what they are about."""
 
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of the classes.", autocompletion=complete_column)
-    ] = None
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="Columns to leave out, separated by commas or one option each.",
-            autocompletion=complete_column,
-        ),
-    ] = None
-    drop_class: Annotated[
-        list[str] | None, typer.Option("--drop-class", metavar="CLASS", help="A class to leave out with its rows.")
-    ] = None
+    target: str | None = option("The column of the classes.", metavar="COLUMN", autocompletion=complete_column)
+    drop: list[str] | None = option(
+        "Columns to leave out, separated by commas or one option each.",
+        metavar="COLUMNS",
+        autocompletion=complete_column,
+    )
+    drop_class: list[str] | None = option("A class to leave out with its rows.", "--drop-class", metavar="CLASS")
 
     def require_target(self, data: str, columns: list[str] | None = None) -> str:
         """Return the target; if it was not named, list the columns, if they are known."""
@@ -161,24 +151,16 @@ class Rows:
 class Growing:
     """How to fit a tree."""
 
-    max_depth: Annotated[
-        int | None, typer.Option(help="Depth limit of the tree.  [default: 5 for a table of your own]", min=1)
-    ] = None
-    min_rows: Annotated[
-        int | None,
-        typer.Option(help="Fewest rows in a leaf.  [default: 5, and fewer for tables of under 100 rows]", min=1),
-    ] = None
-    balanced: Annotated[
-        bool, typer.Option("--balanced", help="Let every class count alike in fitting the tree, however rare it is.")
-    ] = False
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMNS",
-            help="Columns to use, though they look like identifiers or free text.",
-            autocompletion=complete_column,
-        ),
-    ] = None
+    max_depth: int | None = option("Depth limit of the tree.  [default: 5 for a table of your own]", min=1)
+    min_rows: int | None = option("Fewest rows in a leaf.  [default: 5, and fewer for tables of under 100 rows]", min=1)
+    balanced: bool = option(
+        "Let every class count alike in fitting the tree, however rare it is.", "--balanced", default=False
+    )
+    keep: list[str] | None = option(
+        "Columns to use, though they look like identifiers or free text.",
+        metavar="COLUMNS",
+        autocompletion=complete_column,
+    )
     seed: Seed = 0
 
     @property
@@ -200,37 +182,25 @@ class Growing:
 class Settings:
     """How far rules may depart from the tree, and what may be assumed of the columns."""
 
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            help="Of a short list: fraction of the training rows of each class whose answer may differ from the "
-            "tree's, or whose probability by more than the tolerance, 0 to 1.  [default: 0; compare also shows 0.01]",
-            show_default=False,
-        ),
-    ] = None
-    tolerance: Annotated[
-        float | None,
-        typer.Option(
-            help="Of a short list: how far a line's probability may lie from the tree's; 1 keeps classes only.  "
-            "[default: 0.1]  Of other methods: how far a rule's training reliability may move.  [default: 0.05]",
-            show_default=False,
-        ),
-    ] = None
-    max_conflict: Annotated[
-        float | None,
-        typer.Option(
-            help="Of the method budgeted: share of rows that rules of different classes may cover, 0 to 1.  "
-            "[default: 0.015]",
-            show_default=False,
-        ),
-    ] = None
-    no_protect: Annotated[
-        bool,
-        typer.Option(
-            "--no-protect",
-            help="Let faithful also delete conditions that point away from the class where all leaves have the class.",
-        ),
-    ] = False
+    budget: float | None = option(
+        "Of a short list: fraction of the training rows of each class whose answer may differ from the "
+        "tree's, or whose probability by more than the tolerance, 0 to 1.  [default: 0; compare also shows 0.01]",
+        show_default=False,
+    )
+    tolerance: float | None = option(
+        "Of a short list: how far a line's probability may lie from the tree's; 1 keeps classes only.  "
+        "[default: 0.1]  Of other methods: how far a rule's training reliability may move.  [default: 0.05]",
+        show_default=False,
+    )
+    max_conflict: float | None = option(
+        "Of the method budgeted: share of rows that rules of different classes may cover, 0 to 1.  [default: 0.015]",
+        show_default=False,
+    )
+    no_protect: bool = option(
+        "Let faithful also delete conditions that point away from the class where all leaves have the class.",
+        "--no-protect",
+        default=False,
+    )
     no_facts: NoFacts = False
 
     @property
@@ -247,33 +217,22 @@ class Settings:
 class Making(Settings):
     """How rules are made: as a short list, or one for each leaf."""
 
-    each_leaf: Annotated[
-        bool, typer.Option("--each-leaf", help="Give one rule for each leaf, instead of a short list.")
-    ] = False
-    sections: Annotated[
-        int | None,
-        typer.Option(
-            help="Of a short list: the most sections.  [default: up to 4, as long as each saves conditions]",
-            min=1,
-            show_default=False,
-        ),
-    ] = None
-    otherwise: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLASS",
-            help="Of a short list: the class of “otherwise”.  [default: the one that leaves the fewest conditions]",
-            show_default=False,
-        ),
-    ] = None
-    of: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CLASS",
-            help="The class of interest: lines of a short list are listed by its share.  [default: the rarer of two]",
-            show_default=False,
-        ),
-    ] = None
+    each_leaf: bool = option("Give one rule for each leaf, instead of a short list.", "--each-leaf", default=False)
+    sections: int | None = option(
+        "Of a short list: the most sections.  [default: up to 4, as long as each saves conditions]",
+        min=1,
+        show_default=False,
+    )
+    otherwise: str | None = option(
+        "Of a short list: the class of “otherwise”.  [default: the one that leaves the fewest conditions]",
+        metavar="CLASS",
+        show_default=False,
+    )
+    of: str | None = option(
+        "The class of interest: lines of a short list are listed by its share.  [default: the rarer of two]",
+        metavar="CLASS",
+        show_default=False,
+    )
     method: Method = None
 
     @property
@@ -301,11 +260,8 @@ class Making(Settings):
 class Trusting:
     """What a model's file may hold."""
 
-    trust_pickle: Annotated[bool, typer.Option("--trust-pickle", help="Open a pickle, which can run any code.")] = False
-    trust: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TYPE", help="A type that a .skops file may hold, such as my.module.Step."),
-    ] = None
+    trust_pickle: bool = option("Open a pickle, which can run any code.", "--trust-pickle", default=False)
+    trust: list[str] | None = option("A type that a .skops file may hold, such as my.module.Step.", metavar="TYPE")
 
     def load(self, path: Path, *, quiet: bool = False) -> Any:
         """Load a model."""
@@ -324,7 +280,7 @@ def spell(group: Any) -> tuple[str, ...]:
     >>> spell(Growing(max_depth=3, balanced=True))
     ('--max-depth', '3', '--balanced')
     """
-    hints = get_type_hints(type(group), include_extras=True)
+    hints = _list_types(type(group))
     words: list[str] = []
     for one in fields(group):
         value = getattr(group, one.name)
@@ -348,7 +304,7 @@ def spread(command: Callable[..., None]) -> Callable[..., None]:
     shown: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         own = inspect.signature(groups[name]).parameters.values() if name in groups else (parameter,)
-        types = get_type_hints(groups[name], include_extras=True) if name in groups else hints
+        types = _list_types(groups[name]) if name in groups else hints
         shown += [one.replace(annotation=types[one.name], kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
 
     def call(**parsed: Any) -> None:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from secateur.rules.rules import Rules
 
-__all__ = ["check_outputs", "choose_export", "deliver", "make_export", "write_files"]
-
 
 def check_outputs(*outputs: Path | None, inputs: Sequence[str | Path | None] = (), force: bool = False) -> None:
     """Reject outputs that cannot be written, or are also read, before any work is done.

@@ -1,7 +1,5 @@
 """``secateur report``: write a page about rules, one file that works offline."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +9,6 @@ from secateur.cli.console import working
 from secateur.cli.options import Force, Growing, Making, Quiet, Reading, Rows, spread
 from secateur.cli.outputs import check_outputs, deliver
 from secateur.errors import ParameterError
-
-__all__ = ["command"]
 
 
 @spread

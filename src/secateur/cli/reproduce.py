@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secateur.cli.options import spread
+from secateur.cli.options import option, spread
 from secateur.errors import ParameterError
 from secateur.rows.whole_files import write_whole
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from secateur.lab.pages import Page
-
-__all__ = ["command"]
 
 Experiment = StrEnum(
     "Experiment", ["deterministic", "cart", "optimal", "sparse", "runtime", "exhibits", "readings", "beyond", "all"]
@@ -43,18 +41,13 @@ COLUMNS = (
 class Study:
     """What to run on which data sets, and where results go."""
 
-    datasets: Annotated[str | None, typer.Option(help="Data sets, comma-separated; by default all eight.")] = None
-    splits: Annotated[int, typer.Option(help="Number of train/test splits.", min=1, max=30)] = 30
-    jobs: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 2
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Directory for results; finished splits in it are reused.  [default: reproduction]"),
-    ] = None
-    data_dir: Annotated[str | None, typer.Option(help="Directory of the published data files.")] = None
-    iai_dir: Annotated[
-        str | None, typer.Option(help="Directory of saved trees (IAI or secateur JSON) for the optimal arm.")
-    ] = None
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress and no tables.")] = False
+    datasets: str | None = option("Data sets, comma-separated; by default all eight.")
+    splits: int = option("Number of train/test splits.", default=30, min=1, max=30)
+    jobs: int = option("Number of processes.", default=2, min=1)
+    output: Path | None = option("Directory for results; finished splits in it are reused.  [default: reproduction]")
+    data_dir: str | None = option("Directory of the published data files.")
+    iai_dir: str | None = option("Directory of saved trees (IAI or secateur JSON) for the optimal arm.")
+    quiet: bool = option("Show no progress and no tables.", "--quiet", default=False)
 
     @property
     def place(self) -> Path:

@@ -24,6 +24,7 @@ from secateur.cli.options import (
     Reading,
     Rows,
     Trusting,
+    option,
     spell,
     spread,
 )
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.verify import Verification
 
-__all__ = ["command"]
-
 
 # The embedded tables.
 Table = StrEnum("Table", {"weather": "weather", "human_id": "human-id"})
@@ -48,9 +47,7 @@ Table = StrEnum("Table", {"weather": "weather", "human_id": "human-id"})
 class SimplifyWriting(Writing):
     """What `simplify` writes, and where: what is written about rules, and the fitted model."""
 
-    save_model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Save the fitted tree or pipeline as a .skops file.")
-    ] = None
+    save_model: Path | None = option("Save the fitted tree or pipeline as a .skops file.", metavar="FILE")
 
     @property
     def files(self) -> tuple[Path | None, ...]:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.verify import Verification
 
-__all__ = ["command"]
-
 
 @spread
 def command(

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from secateur.results.cautions import Caution
     from secateur.rules.rules import Rules
 
-__all__ = ["warn_of_rules"]
-
 BALANCED = " --balanced lets rare classes count as much as common ones."
 BALANCED_GUESS = " That is the price of --balanced, which finds rare classes."
 OTHER_COLUMNS = " Other columns may tell more."

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from secateur.cli.console import working
-from secateur.cli.options import Dialect, Export, Force, Output, SqlTable, is_screen
+from secateur.cli.options import Dialect, Export, Force, Output, SqlTable, is_screen, option
 from secateur.cli.outputs import check_outputs, choose_export, make_export, write_files
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
     from secateur.rules.rules import Rules
 
-__all__ = ["Writing"]
-
 
 @dataclass(frozen=True)
 class Writing:
     """What to write, and where."""
 
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page about the rules, one HTML file.")
-    ] = None
-    export: Annotated[
-        Export | None, typer.Option(help="Write the rules, and only them, to --output or the screen.")
-    ] = None
+    report: Path | None = option("Write a page about the rules, one HTML file.", metavar="FILE")
+    export: Export | None = option("Write the rules, and only them, to --output or the screen.")
     output: Output = None
     dialect: Dialect = "duckdb"
     sql_table: SqlTable = "rows"

@@ -4,16 +4,12 @@ A link's mask is made once and shared by all rules and trials: the rows of a rul
 masks.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateur.tree.tree import Tree
-
-__all__ = ["MASK_BYTES", "Masks", "pack_bits", "pack_links", "rows_in", "unpack_bits"]
 
 Masks = np.ndarray[Any, np.dtype[np.uint64]]
 

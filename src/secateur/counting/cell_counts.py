@@ -7,18 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CellCounts"]
-
 
 @dataclass(frozen=True, eq=False)
 class CellCounts:
     """(Weighted) rows of the cells that are not empty.
 
-    Attributes
-    ----------
-    cells : ndarray of int64, shape (n_cells,)
-        In increasing order, so that sums over them do not depend on the order of rows.
-    counts : ndarray of float64, shape (n_cells,)
+    Cells are in increasing order, so that sums over them do not depend on the order of rows.
 
     Examples
     --------

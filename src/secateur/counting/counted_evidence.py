@@ -12,10 +12,12 @@ import io
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.tile_arguments import Conditions
 from secateur.counting.training_evidence import TrainingEvidence
@@ -26,17 +28,8 @@ from secateur.rows.packed_bytes import check_zip_size
 from secateur.rows.regular_files import read_whole
 from secateur.rows.whole_files import write_whole
 from secateur.tree.json import tree_from_json, tree_to_json
-from secateur.tree.paths import trace_paths
-
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
-
-__all__ = ["Evidence", "TooLargeError", "check_size"]
+from secateur.tree.paths import Paths, trace_paths
+from secateur.tree.tree import Tree
 
 FORMAT = "secateur-evidence"
 VERSION = 1

@@ -1,7 +1,5 @@
 """Find the rules that cover each row and the one that wins, by bit masks, a block of rows at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,8 +13,6 @@ from secateur.kernels.threads import map_in_threads
 from secateur.rows.rows import Rows
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
-
-__all__ = ["cover_rows", "find_overlap", "find_winners", "find_winners_and_overlap", "mask_blocks", "rows_of_rule"]
 
 # numpy looks at so many pairs of a row and a rule in less time than compiling takes.
 PLAIN_PAIRS = 1 << 28

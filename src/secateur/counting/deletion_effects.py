@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from secateur.counting.violations import ViolationCounts
     from secateur.tree.paths import Paths
 
-__all__ = ["count_without_one", "count_without_sets", "count_without_two", "list_pairs"]
-
 
 def count_without_one(evidence: TrainingEvidence, paths: Paths) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Count the rows of each class of every leaf, and of its rule without each entry alone, (n_entries, n_classes)."""

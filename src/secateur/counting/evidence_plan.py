@@ -1,7 +1,5 @@
 """What is counted of rows, settled before the first of them comes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -17,20 +15,10 @@ from secateur.rows.rows import LabelledRows
 from secateur.tree.paths import Paths, trace_paths
 from secateur.tree.tree import Tree
 
-__all__ = ["EvidencePlan"]
-
 
 @dataclass(frozen=True)
 class EvidencePlan:
-    """The conditions that rows are counted by, for one method or for all that counts can serve.
-
-    Attributes
-    ----------
-    tree : Tree
-    method : str or None
-    ignored, opened : ndarray of bool, shape (n_entries,)
-        As in :class:`secateur.Evidence`.
-    """
+    """The conditions that rows are counted by, for one method or for all that counts can serve, as in Evidence."""
 
     tree: Tree
     method: str | None

@@ -7,25 +7,17 @@ cover a row, and come from products of matrices where many do.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.counting.bit_masks import unpack_bits
+from secateur.counting.bit_masks import Masks, unpack_bits
 from secateur.counting.coverage import mask_blocks, rows_of_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.counting.bit_masks import Masks
-    from secateur.rows.rows import Rows
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
-
-__all__ = ["PairCounts", "count_overlaps"]
+from secateur.rows.rows import Rows
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 # Pairs that are listed before equal ones are added up, so that rows covered by many rules take no more memory.
 MOST_PAIRS = 1 << 22
@@ -37,22 +29,12 @@ LISTED_COST = 256
 
 @dataclass(frozen=True)
 class PairCounts:
-    """(Weighted) rows that pairs of rules share; counts of parts add up.
+    """(Weighted) rows that pairs of rules share; counts of parts add up."""
 
-    Attributes
-    ----------
-    total : float
-        All rows.
-    first, second : ndarray of int64, shape (n_pairs,)
-        The two rules, the smaller number first; sorted.
-    rows : ndarray of float64, shape (n_pairs,)
-        Rows that both cover.
-    """
-
-    total: float
-    first: NDArray[np.int64]
+    total: float  # all rows
+    first: NDArray[np.int64]  # the two rules of each pair, the smaller number first; sorted
     second: NDArray[np.int64]
-    rows: NDArray[np.float64]
+    rows: NDArray[np.float64]  # that both cover
 
     def __add__(self, other: PairCounts) -> PairCounts:
         return _merge(self.total + other.total, [self, other])

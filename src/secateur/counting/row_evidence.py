@@ -1,42 +1,23 @@
 """Count the training rows themselves, in memory."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.counting.rows_by_leaf import index_rows
+from secateur.counting.rows_by_leaf import RowIndex, index_rows
+from secateur.counting.tile_arguments import Conditions
 from secateur.counting.training_evidence import TrainingEvidence
-from secateur.counting.violations import count_violations
+from secateur.counting.violations import ViolationCounts, count_violations
 from secateur.rows.leaves import count_classes
-from secateur.rows.rows import LabelledRows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.counting.rows_by_leaf import RowIndex
-    from secateur.counting.tile_arguments import Conditions
-    from secateur.counting.violations import ViolationCounts
-    from secateur.rows.rows import Rows
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
-
-__all__ = ["RowEvidence"]
+from secateur.rows.rows import LabelledRows, Rows
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 
 @dataclass
 class RowEvidence(TrainingEvidence):
-    """Labelled, possibly weighted rows, and the counts that were asked for already.
-
-    Parameters
-    ----------
-    tree : Tree
-    rows : Rows
-    class_ids : ndarray of int64, shape (n_rows,)
-    weights : ndarray of float64, shape (n_rows,), or None
-    """
+    """Labelled, possibly weighted rows, and the counts that were asked for already."""
 
     tree: Tree
     rows: Rows

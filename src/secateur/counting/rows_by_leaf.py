@@ -1,7 +1,5 @@
 """Use the tree as an index of rows: put them in the order of the leaves that they reach."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +9,6 @@ from secateur.rows.leaves import apply_tree
 from secateur.rows.rows import Rows
 from secateur.tree.paths import Paths, find_runs
 from secateur.tree.tree import Tree
-
-__all__ = ["RowIndex", "index_rows"]
 
 
 class RowIndex(NamedTuple):

@@ -1,7 +1,5 @@
 """Rules as the counting kernels read them: the distinct tests of a tree, each condition as a side of one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,25 +9,16 @@ from secateur.kernels.tiles import SPLIT_TESTS, TILE_ROWS, TILE_WORDS, Preorder,
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["NO_NODES", "Conditions", "keep_asked", "make_preorder", "make_room", "make_rule_conditions", "make_tests"]
-
 NO_NODES = Preorder(*np.zeros((4, 0), dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """Which conditions of rules are deleted and which are open; the others are firm.
+    """Which conditions of rules are deleted and which are open; the others are firm."""
 
-    Attributes
-    ----------
-    deleted, opened : ndarray of bool, shape (n_entries,)
-    among : ndarray of bool, shape (n_rules,)
-        The rules to count.
-    """
-
-    deleted: NDArray[np.bool_]
+    deleted: NDArray[np.bool_]  # shape (n_entries,)
     opened: NDArray[np.bool_]
-    among: NDArray[np.bool_]
+    among: NDArray[np.bool_]  # the rules to count, shape (n_rules,)
 
 
 def make_tests(tree: Tree) -> tuple[NDArray[np.int64], Tests, NDArray[np.int64]]:

@@ -1,23 +1,14 @@
 """What methods ask of training rows, whether the rows themselves answer or counts of them."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.tile_arguments import Conditions
-from secateur.counting.violations import split_rules
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.counting.violations import ViolationCounts
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
-
-__all__ = ["TrainingEvidence"]
+from secateur.counting.violations import ViolationCounts, split_rules
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 
 class TrainingEvidence(ABC):

@@ -9,19 +9,19 @@ would be too many cells, rows that violate more than two conditions share one; t
 one open condition of a rule has been deleted.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.counting.bit_masks import pack_links, rows_in, unpack_bits
 from secateur.counting.tile_arguments import (
     NO_NODES,
+    Conditions,
     keep_asked,
     make_preorder,
     make_room,
@@ -32,17 +32,10 @@ from secateur.kernels import tiles
 from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.threads import map_in_threads, n_threads
 from secateur.rows.leaves import apply_tree, count_classes
+from secateur.rows.rows import LabelledRows
+from secateur.tree.paths import Paths
 from secateur.tree.shares import divide_or_nan
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.counting.tile_arguments import Conditions
-    from secateur.rows.rows import LabelledRows
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
-
-__all__ = ["PatternCounter", "ViolationCounts", "count_violations", "find_reliability", "list_patterns", "split_rules"]
+from secateur.tree.tree import Tree
 
 # numpy looks at so many pairs of a row and a rule, or an open condition, in less time than compiling takes.
 PLAIN_PAIRS = 1 << 29
@@ -241,12 +234,6 @@ class PatternCounter:
     """Counts rows of each leaf, and of each cell of :func:`list_patterns`, however many cells there are.
 
     What does not depend on the rows is prepared once, for rows that come in many chunks.
-
-    Parameters
-    ----------
-    tree : Tree
-    paths : Paths
-    conditions : Conditions
     """
 
     def __init__(self, tree: Tree, paths: Paths, conditions: Conditions) -> None:

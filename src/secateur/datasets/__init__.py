@@ -1,7 +1,5 @@
 """The paper's ten data sets: two embedded tables, and eight published files that the lab finds and reads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from secateur.datasets.dataset import TABLES, Dataset, load_table

@@ -3,46 +3,17 @@
 Weather: Quinlan's play table, 14 cases. human-id: eight persons described by height, hair and eyes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TABLES", "Dataset", "encode", "load_table"]
-
-WEATHER = """
-Outlook  Temperature Humidity Windy Play
-sunny    hot         high     false no
-sunny    hot         high     true  no
-overcast hot         high     false yes
-rainy    mild        high     false yes
-rainy    cool        normal   false yes
-rainy    cool        normal   true  no
-overcast cool        normal   true  yes
-sunny    mild        high     false no
-sunny    cool        normal   false yes
-rainy    mild        normal   false yes
-sunny    mild        normal   true  yes
-overcast mild        high     true  yes
-overcast hot         normal   false yes
-rainy    mild        high     true  no
-"""
-HUMAN_ID = """
-Height Hair  Eyes  Class
-short  blond blue  +
-tall   blond brown -
-tall   red   blue  +
-short  dark  blue  -
-tall   dark  blue  -
-tall   blond blue  +
-tall   dark  brown -
-short  blond brown -
-"""
-TABLES = {"weather": WEATHER, "human-id": HUMAN_ID}
+TABLES = {
+    name: (files("secateur.datasets") / f"{name}.txt").read_text(encoding="utf-8") for name in ("weather", "human-id")
+}
 
 
 @dataclass(frozen=True)

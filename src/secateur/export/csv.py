@@ -6,8 +6,6 @@ does not see our quotes and starts a cell inside a text, so what follows one the
 read the JSON instead.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -19,8 +17,6 @@ from secateur.rules.rules import Rules
 from secateur.tree.shown_text import INVISIBLE
 from secateur.tree.tree import Label
 from secateur.words.conditions import join_conditions
-
-__all__ = ["guard_cell", "rules_to_csv", "rules_to_frame", "write_csv"]
 
 COPIED = (
     *("prediction", "class_name", "share", "support", "reliability", "covered_support", "covered_reliability"),

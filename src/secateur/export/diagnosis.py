@@ -1,29 +1,18 @@
 """A diagnosis for people and machines: in words, as a short table, as HTML, as CSV and as plain values."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from secateur.export.csv import write_csv
+from secateur.export.notebook_tables import write_notebook_table
 from secateur.results.deletion_effects import PairEffect, PairEffects, read_points
 from secateur.results.diagnosis import Diagnosis, DiagnosisRow
 from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
 from secateur.words.conditions import count_of, join_conditions, read_conditions, read_count, read_link, read_share
-
-__all__ = [
-    "diagnosis_to_csv",
-    "diagnosis_to_dict",
-    "diagnosis_to_html",
-    "diagnosis_to_table",
-    "diagnosis_to_text",
-    "explain_words",
-]
 
 SHOWN_CONDITIONS = 12  # of the short table
 SHOWN_IN_NOTEBOOK = 200
@@ -198,16 +187,10 @@ def diagnosis_to_table(diagnosis: Diagnosis) -> str:
 
 def diagnosis_to_html(diagnosis: Diagnosis) -> str:
     """Write the conditions as a small HTML table for notebooks."""
-    left = "style='text-align:left'"
-    head = "".join(f"<th {left}>{title}</th>" for title in HEAD)
-    body = "".join(
-        f"<tr>{''.join(f'<td {left}>{escape(cell)}</td>' for cell in _make_cells(diagnosis, row))}</tr>"
-        for row in diagnosis[:SHOWN_IN_NOTEBOOK]
-    )
+    rows = [_make_cells(diagnosis, row) for row in diagnosis[:SHOWN_IN_NOTEBOOK]]
     rest = len(diagnosis) - SHOWN_IN_NOTEBOOK
-    more = f"<p>… and {rest:,} more conditions: see to_text() or to_frame().</p>" if rest > 0 else ""
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f"<div><p><b>{escape(_read_opening(diagnosis))}</b></p>{table}{more}</div>"
+    more = [f"… and {rest:,} more conditions: see to_text() or to_frame()."] if rest > 0 else []
+    return write_notebook_table(HEAD, rows, before=[_read_opening(diagnosis)], after=more)
 
 
 def _read_opening(diagnosis: Diagnosis) -> str:

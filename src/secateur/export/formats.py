@@ -11,8 +11,6 @@
    keyword options to ``_write``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,8 +23,6 @@ from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import check_result_names, split_table
 from secateur.methods.settings import check_flag
 from secateur.rules.rules import Rules
-
-__all__ = ["FORMATS", "FRAME", "Format", "find_format", "write_format", "write_rules"]
 
 
 @dataclass(frozen=True)

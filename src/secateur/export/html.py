@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.export.listing import make_listing
-from secateur.rules.merged import read_votes
+from secateur.export.listing import ListedLine, make_listing
+from secateur.rules.merged import MergedRule, MergedRules, read_votes
 from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from secateur.export.listing import ListedLine
     from secateur.results.per_line import LineAudits
-    from secateur.rules.merged import MergedRule, MergedRules
     from secateur.rules.rules import Rules
-
-__all__ = ["audits_to_html", "merged_to_html", "rules_to_html"]
 
 SHOWN_RULES = 200  # so that a notebook stays usable
 

@@ -3,8 +3,6 @@
 The fields are specified in ``docs/rules-format.md``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -42,8 +40,6 @@ from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths
 from secateur.tree.tree import Tree
 from secateur.verify.fields import check_fields
 from secateur.verify.possible import Possible
-
-__all__ = ["FORMAT", "VERSION", "rules_from_json", "rules_to_json", "rules_to_record"]
 
 FORMAT = "secateur-rules"
 VERSION = 3  # drafts had 1 and 2, and lists a format of their own

@@ -1,14 +1,10 @@
 """Rules as a LaTeX table with the rules of booktabs, over as many pages as it takes."""
 
-from __future__ import annotations
-
 import re
 
 from secateur.export.listing import make_listing
 from secateur.export.plain_names import one_line
 from secateur.rules.rules import Rules
-
-__all__ = ["escape_latex", "rules_to_latex"]
 
 MARKS = {
     "\\": r"\textbackslash{}",

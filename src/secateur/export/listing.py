@@ -1,7 +1,5 @@
 """All that people are shown of rules, gathered once: every text, table and picture only lays it out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -21,8 +19,6 @@ from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.words.conditions import read_link
 from secateur.words.plain_words import ROUNDED, bracket_asked, join_asked, rounds_a_number
-
-__all__ = ["ListedLine", "ListedReason", "Listing", "make_listing"]
 
 
 class ListedReason(NamedTuple):

@@ -1,14 +1,10 @@
 """Rules as a table in Markdown, as GitHub and others read it, escaped so that readers see names as they are."""
 
-from __future__ import annotations
-
 import re
 
 from secateur.export.listing import make_listing
 from secateur.export.plain_names import one_line
 from secateur.rules.rules import Rules
-
-__all__ = ["escape_markdown", "rules_to_markdown"]
 
 MARKS = re.compile(r"[\\`*_\[\]|~$]")
 # An ampersand or angle bracket alone is only itself, and `<=` stays readable.

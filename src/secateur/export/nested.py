@@ -9,14 +9,11 @@ import numpy as np
 
 from secateur.facts.possible_rows import find_feasible
 from secateur.methods.leaf_masks import LeafMasks, list_places
-from secateur.methods.leaf_values import LeafValues
+from secateur.methods.leaf_values import LeafValues, Stated
 from secateur.words.conditions import count_of, read_count, read_link, read_share
 
 if TYPE_CHECKING:
-    from secateur.methods.leaf_values import Stated
     from secateur.rules.rules import Rules
-
-__all__ = ["nested_to_text"]
 
 INDENT = "  "
 

@@ -1,7 +1,5 @@
 """Small HTML tables of what is measured, explained and proved, for notebooks; every text in them is escaped."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -12,11 +10,6 @@ from secateur.results.explanation import Explanation
 from secateur.results.overlaps import Overlaps
 from secateur.rules.forest import ForestAudit, ForestRules
 from secateur.words.conditions import count_of, read_count, read_share
-
-__all__ = [
-    *("audit_to_html", "explanation_to_html", "forest_audit_to_html"),
-    *("forest_to_html", "overlaps_to_html", "write_notebook_table"),
-]
 
 SHOWN_PAIRS = 20
 IN_TABLE = ("  This row:", "  rule ", "  asked:", "  not asked:")  # lines of an explanation that its table tells

@@ -12,8 +12,6 @@ A float32 input is rounded by the caller, as scikit-learn does, so limits are ex
 no NaN in ONNX: rules that take a missing value in such a column are refused.
 """
 
-from __future__ import annotations
-
 import importlib
 from functools import reduce
 from importlib.util import find_spec
@@ -27,8 +25,6 @@ from secateur.export.plain_names import FreeNames, check_characters, check_unrea
 from secateur.rules.decision_list import Column, ColumnTest, DecisionList, make_decision_list
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label
-
-__all__ = ["rules_to_onnx"]
 
 OPSET = 19  # the first in which texts can be compared
 IR_VERSION = 9  # which came with it

@@ -1,7 +1,5 @@
 """A picture of rules or of a tree: SVG text that notebooks show and files keep."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
@@ -9,8 +7,6 @@ from pathlib import Path
 
 from secateur.errors import ParameterError
 from secateur.rows.whole_files import write_whole
-
-__all__ = ["COLOURS", "Picture", "draw_svg", "pick_colour", "wrap_words", "write_svg_text"]
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart, and a dark and a light text for them.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")

@@ -1,7 +1,5 @@
 """Names for columns in code: plain letters, free, and still those of the columns; words that fit where they go."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from textwrap import wrap
@@ -10,8 +8,6 @@ from secateur.errors import ParameterError
 from secateur.rules.decision_list import Column
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
-
-__all__ = ["FreeNames", "check_characters", "check_unread", "head_lines", "is_unicode", "one_line", "plain_name"]
 
 SHOWN_NAME = 40
 SHOWN_WORDS = 240

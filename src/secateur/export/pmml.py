@@ -5,8 +5,6 @@ invalid by the data dictionary and the mining schema. Numbers are doubles, compa
 the limit, because PMML does not say how programs round.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -19,8 +17,6 @@ from secateur.export.plain_names import FreeNames, check_unread
 from secateur.rules.decision_list import Column, ColumnTest, DecisionList, double_limit, make_decision_list
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label
-
-__all__ = ["rules_to_pmml"]
 
 TYPES = {bool: "boolean", int: "integer"}
 NAMESPACE = "http://www.dmg.org/PMML-4_4"

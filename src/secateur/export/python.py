@@ -4,8 +4,6 @@ Names and labels enter the source as ``repr`` writes them, and as comments of on
 missing number is NaN, which no comparison passes, so nothing needs to be asked twice.
 """
 
-from __future__ import annotations
-
 import keyword
 import math
 from collections.abc import Iterable
@@ -17,8 +15,6 @@ from secateur.rules.rules import Rules
 from secateur.tree.column_parsers import STEPS, ColumnParser
 from secateur.tree.tree import Label
 from secateur.words.conditions import read_threshold
-
-__all__ = ["check_function_name", "rules_to_python"]
 
 # What the written functions use; a function of that name would take its place.
 RESERVED = (

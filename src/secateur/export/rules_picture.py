@@ -1,15 +1,11 @@
 """Draw a list of rules: a class-coloured chip, what each rule asks, and a bar of the rows that it decides or covers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from secateur.export.listing import make_listing
 from secateur.export.picture import PALE, Picture, draw_svg, pick_colour, wrap_words, write_svg_text
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
-
-__all__ = ["draw_rules"]
 
 SHOWN_RULES = 60
 WIDTH, MARGIN, LINE, GAP = 960, 16, 18, 12

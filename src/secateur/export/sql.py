@@ -11,8 +11,6 @@ Every name, label and number is written by sqlglot, never pasted as text: names 
 Conditions are joined by AND and OR alone, so that SQL's third truth value, which NULL brings in, counts as no.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
@@ -21,30 +19,17 @@ from secateur.export.plain_names import FreeNames, head_lines
 from secateur.export.sql_columns import TypedTable
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import RESULT_NAMES, check_names, check_result_names
-from secateur.export.sql_nodes import (
-    Node,
-    column_of,
-    comment,
-    join,
-    make_name,
-    named,
-    own_name,
-)
+from secateur.export.sql_nodes import Node, column_of, comment, join, make_name, named, own_name
 from secateur.export.sql_writing import Writer
 from secateur.rules.decision_list import DecisionList, make_decision_list
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label
 
-__all__ = ["RESULT_NAMES", "rules_to_sql"]
-
 MOST_WORDED = 2_000  # rules that have their words beside them; nobody reads more
 
 
 def rules_to_sql(
-    rules: Rules,
-    dialect: str = "duckdb",
-    table: str | Sequence[str] = "rows",
-    names: Sequence[str] = RESULT_NAMES,
+    rules: Rules, dialect: str = "duckdb", table: str | Sequence[str] = "rows", names: Sequence[str] = RESULT_NAMES
 ) -> str:
     """Write the rules as a SELECT over a table that has the columns of the rows.
 

@@ -9,8 +9,6 @@ Rows are grouped by their class, the rule of their leaf, the rule that decides t
 The result has a few rows for each leaf and class, however many rows the table has.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,29 +22,10 @@ from secateur.export.plain_names import FreeNames
 from secateur.export.sql_columns import FLOAT64_END, TypedTable
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import check_names
-from secateur.export.sql_nodes import (
-    Node,
-    column_of,
-    is_beyond,
-    is_null,
-    make_name,
-    make_number,
-    named,
-    own_name,
-    when,
-)
+from secateur.export.sql_nodes import Node, column_of, is_beyond, is_null, make_name, make_number, named, own_name, when
 from secateur.rules.decision_list import Column, ColumnTest, list_deciding, list_tests, make_column
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label
-
-__all__ = [
-    "GROUPED",
-    "UNKNOWN",
-    "AuditStatement",
-    "Refusal",
-    "audit_to_sql",
-    "coverage_to_sql",
-]
 
 # The columns of the result that rows are grouped by, and what is counted of each group.
 GROUPED = ("refused", "truth", "leaf", "rule", "conflict", "covered")
@@ -154,16 +133,13 @@ def audit_to_sql(
 def coverage_to_sql(rules: Rules, asked: Sequence[int], y: str, dialect: str, table: Any, **options: Any) -> str:
     """Write a SELECT that counts the rows of a table by class, for each of some rules those that satisfy it.
 
-    Rows that :func:`audit_to_sql` refuses must not be in the table.
-
-    Returns
-    -------
-    str
-        Its result has the columns of ``by``, then ``truth`` (class), and for the k-th rule ``rows_k``, the sum of its
-        rows, and with weights ``squares_k``, that of their squared weights.
+    Rows that :func:`audit_to_sql` refuses must not be in the table. The result has the columns of ``by``, then
+    ``truth`` (class), and for the k-th rule ``rows_k``, the sum of its rows, and with weights ``squares_k``, that of
+    their squared weights.
     """
     opened = _open_table(rules, y, dialect, table, **options)
-    marks = [(f"rule_{place}", opened.mark(rule, 1)) for place, rule in enumerate(opened.list_asked(rules, asked))]
+    found = dict(list_tests(rules, rules.deleted, opened.features, np.array(asked, dtype=np.int64)))
+    marks = [(f"rule_{place}", opened.mark(found.get(rule))) for place, rule in enumerate(asked)]
 
     def add_up(name: str, amount: Node) -> Node:
         passes = exp.EQ(this=opened.own(name), expression=make_number(1))
@@ -179,7 +155,7 @@ def coverage_to_sql(rules: Rules, asked: Sequence[int], y: str, dialect: str, ta
                 (f"rows_{place}", add_up(name, opened.own(WEIGHT))),
                 (f"squares_{place}", add_up(name, squared)),
             ]
-    return opened.write(marks, [], counted)
+    return opened.write(marks, counted)
 
 
 class _Opened(NamedTuple):
@@ -198,22 +174,17 @@ class _Opened(NamedTuple):
         """Name a column of the step."""
         return column_of(self.decided, make_name(name))
 
-    def list_asked(self, rules: Rules, asked: Sequence[int]) -> list[tuple[ColumnTest, ...] | None]:
-        """List the tests of some rules; None of those that no row can pass."""
-        found = dict(list_tests(rules, rules.deleted, self.features, np.array(asked, dtype=np.int64)))
-        return [found.get(rule) for rule in asked]
+    def mark(self, tests: tuple[ColumnTest, ...] | None) -> Node:
+        """Mark rows that pass some tests by 1, others by 0; None are the tests of a rule that no row can pass."""
+        return make_number(0) if tests is None else self.source.find_first([(tests, 1, "")], default=0)
 
-    def mark(self, tests: tuple[ColumnTest, ...] | None, number: int) -> Node:
-        """Give a number to rows that pass some tests, else 0."""
-        return make_number(0) if tests is None else self.source.find_first([(tests, number, "")], default=0)
-
-    def write(self, marks: list[tuple[str, Node]], keys: list[str], counted: list[tuple[str, Node]]) -> str:
-        """Write the statement that marks rows, groups them by class and some marks, and counts each group."""
+    def write(self, marks: list[tuple[str, Node]], counted: list[tuple[str, Node]]) -> str:
+        """Write the statement that marks rows, groups them by class, and counts each group."""
         label = len(self.columns)
         step: list[tuple[str, Node]] = [(name, self.source.own_column(name)) for name in self.by]
         step.append(("truth", _find_truth(self.source, label, self.labels)))
         step += [(WEIGHT, self.source.value(label + 1))] if self.is_weighted else []
-        grouped = [*self.by, "truth", *keys]
+        grouped = [*self.by, "truth"]
         shown = [*((name, self.own(name)) for name in grouped), *counted]
         final = exp.select(*(named(node, name) for name, node in shown), copy=False)
         final = final.from_(exp.Table(this=own_name(self.decided)), copy=False)

@@ -5,8 +5,6 @@ training table did not have counts as "any other". Both may be as they should, o
 otherwise: this query tells how many rows it concerns, before anyone relies on the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -17,8 +15,6 @@ from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_nodes import Node, column_of, comment, is_null, make_number, named, own_name, when
 from secateur.rules.decision_list import make_decision_list
 from secateur.rules.rules import Rules
-
-__all__ = ["rules_to_sql_check"]
 
 WORDS = {
     MISSING: "not decided: a blank, which the tree was not fitted to take",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlglot import exp
 
-from secateur.export.plain_names import plain_name
+from secateur.export.plain_names import FreeNames, plain_name
 from secateur.export.sql_names import check_columns, check_names, is_text, split_table
 from secateur.export.sql_nodes import (
     Node,
@@ -35,18 +35,14 @@ from secateur.export.sql_readings import (
     read_texts_of_other_types,
 )
 from secateur.export.sql_writing import Writer
-from secateur.rules.decision_list import double_limit
+from secateur.rules.decision_list import Column, ColumnTest, double_limit
 from secateur.words.conditions import read_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from secateur.export.plain_names import FreeNames
     from secateur.export.sql_dialects import SqlDialect
-    from secateur.rules.decision_list import Column, ColumnTest
     from secateur.tree.tree import Label
-
-__all__ = ["MISSING", "STRANGE", "UNLISTED", "TypedTable"]
 
 DOUBLE = exp.DataType.Type.DOUBLE
 FLOAT32_END = double_limit(float(np.finfo(np.float32).max), "float32")

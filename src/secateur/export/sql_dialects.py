@@ -13,13 +13,9 @@ Planning: PostgreSQL and SQLite put the expression of a subquery wherever its na
 by the number of rules; they are told not to.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from secateur.errors import ParameterError, did_you_mean
-
-__all__ = ["ALIASES", "DIALECTS", "SqlDialect", "find_dialect"]
 
 
 @dataclass(frozen=True)

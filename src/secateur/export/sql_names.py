@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from secateur.rules.decision_list import Column
     from secateur.tree.tree import Label
 
-__all__ = ["RESULT_NAMES", "check_columns", "check_names", "check_result_names", "is_text", "split_table"]
-
 LINE_BREAK = "__SQLGLOT__LB__"  # of which sqlglot makes a line break, in any text; it is not loaded here
 RESULT_NAMES = ("rule", "prediction", "reliability")
 

@@ -3,8 +3,6 @@
 Imported only when SQL is asked for: sqlglot is not loaded before.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -14,11 +12,6 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from secateur.export.plain_names import SHOWN_WORDS, one_line
-
-__all__ = [
-    *("MOST_JOINED", "Node", "column_of", "comment", "is_beyond", "is_in", "is_null", "join", "make_name"),
-    *("make_number", "named", "own_name", "when", "write_for_sqlite"),
-]
 
 Node: TypeAlias = Any  # the base class of sqlglot's nodes was renamed between its versions
 # Up to so many digits, a decimal becomes the nearest double however a database divides.

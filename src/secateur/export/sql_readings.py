@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from secateur.errors import ParameterError, shorten
 from secateur.export.sql_nodes import Node, is_null, make_number, when
-from secateur.tree.column_parsers import MOST_DAYS, STEPS
+from secateur.tree.column_parsers import MOST_DAYS, STEPS, ColumnParser
 from secateur.words.dates import first_beyond
 
 if TYPE_CHECKING:
@@ -23,12 +23,9 @@ if TYPE_CHECKING:
 
     from secateur.export.sql_dialects import SqlDialect
     from secateur.rules.decision_list import Column
-    from secateur.tree.column_parsers import ColumnParser
     from secateur.tree.tree import Label
 
     Make = Callable[[], Node]  # a node has one parent, so each use needs its own
-
-__all__ = ["check_readings", "is_unread", "read_moment_limit", "read_number", "read_text", "read_texts_of_other_types"]
 
 DOUBLE, TIMESTAMP = exp.DataType.Type.DOUBLE, exp.DataType.Type.TIMESTAMP
 TRUTHS = {

@@ -4,15 +4,11 @@ A tree that nobody pruned asks for tens of thousands of limits in hundreds of th
 tree they take five times as long. The text is the one that sqlglot would write.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from sqlglot import Dialect, exp
 
 from secateur.export.sql_nodes import MOST_JOINED, Node, comment, join
-
-__all__ = ["Writer"]
 
 IN_A_LINE = 20  # numbers of a long list
 

@@ -4,8 +4,6 @@ pickle could store rules as they are. skops asks its user to trust every class t
 rules in this form. A step of a pipeline is kept as an object only where it cannot be put into words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -18,8 +16,6 @@ from secateur.rules.rules import Rules
 from secateur.tree.json import tree_from_json, tree_to_json
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Tree
-
-__all__ = ["rules_from_state", "rules_to_state"]
 
 # Fields of rules that are plain already, and those that are objects of plain fields.
 PLAIN = ("leaf_counts", "covered_counts", "leaves", "decided_counts")

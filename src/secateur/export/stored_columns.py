@@ -3,8 +3,6 @@
 Quoted numbers are rejected: each column says which types it takes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,8 +13,6 @@ from secateur.errors import FormatError
 from secateur.methods import Deletions, Why
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
-
-__all__ = ["counts_to_list", "deletions_to_columns", "paths_to_columns", "read_counts", "read_deletions", "read_paths"]
 
 NUMBERS = ("before", "after", "number")
 KNOWN = {int, float}  # not bool

@@ -1,7 +1,5 @@
 """Read how often stored rules agree with a model; reject numbers that cannot have been counted together."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -13,8 +11,6 @@ from secateur.errors import FormatError
 from secateur.methods.settings import check_share
 from secateur.results.fidelity import Fidelity
 from secateur.rules.rules import Rules
-
-__all__ = ["read_fidelity"]
 
 MODEL = re.compile(r"(?:an?|the function) \w+")  # as `approximate` names it: a guarantee repeats it
 

@@ -1,7 +1,5 @@
 """Read the lines of stored rules: whose rules are written, in which sections, and what each line states."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -11,8 +9,6 @@ from secateur.errors import FormatError
 from secateur.rules.layout import Layout
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
-
-__all__ = ["find_label", "read_lines"]
 
 
 def find_label(tree: Tree, label: Any) -> int | None:

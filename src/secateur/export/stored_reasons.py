@@ -1,7 +1,5 @@
 """Reject stored reasons that a method cannot have given."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import numpy as np
@@ -12,8 +10,6 @@ from secateur.methods import METHODS
 from secateur.methods.contract import Deletions, Why
 from secateur.tree.paths import Paths
 from secateur.verify.fields import REASONS, Check
-
-__all__ = ["OF_A_LIST", "check_reasons", "check_spending"]
 
 # Reasons that the lines of a list give beside those of the method.
 TINY = 1e-9  # shares are rounded
@@ -44,9 +40,7 @@ def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collect
     )
     own = paths.rule.astype(np.int64) * len(paths.sibling)  # a number for each pair of a rule and a node
     _refuse(
-        paths,
-        (deletions.why == Why.DIRECTION_REFUTES) & ~np.isin(own + node, own + links),
-        "points outside its path",
+        paths, (deletions.why == Why.DIRECTION_REFUTES) & ~np.isin(own + node, own + links), "points outside its path"
     )
     _refuse(
         paths,

@@ -1,19 +1,10 @@
 """Rules as a rich table for terminals."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from rich.table import Table
 from rich.text import Text
 
-from secateur.export.listing import make_listing
-
-if TYPE_CHECKING:
-    from secateur.export.listing import ListedLine
-    from secateur.rules.rules import Rules
-
-__all__ = ["rules_to_table"]
+from secateur.export.listing import ListedLine, make_listing
+from secateur.rules.rules import Rules
 
 
 def rules_to_table(

@@ -1,20 +1,11 @@
 """Rules as plain text."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
-from secateur.export.listing import Listing, make_listing
+from secateur.export.listing import ListedLine, Listing, make_listing
+from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from secateur.export.listing import ListedLine
-    from secateur.rules.rules import Rules
-
-__all__ = ["lay_out", "rules_to_text"]
 
 KEPT = "\N{NO-BREAK SPACE}"  # at which no line is wrapped
 WIDEST = 100  # numbers stand in a column unless a line is longer than this

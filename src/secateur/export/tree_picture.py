@@ -1,7 +1,5 @@
 """Draw a tree from the root down: splits in words, branches as wide as their rows, leaves coloured by class."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +9,6 @@ from secateur.errors import ParameterError
 from secateur.export.picture import INK, PALE, Picture, draw_svg, pick_colour, wrap_words, write_svg_text
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_link, read_share
-
-__all__ = ["draw_tree"]
 
 BOX, LEVEL, MARGIN, LINE = 150, 120, 24, 16  # sizes of a leaf's place, of a level, and of a line of text
 WIDEST_BRANCH = 14.0

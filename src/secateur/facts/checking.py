@@ -15,8 +15,6 @@ from secateur.tree.tree import Tree
 if TYPE_CHECKING:
     from secateur.rows.rows import Rows
 
-__all__ = ["check_facts", "find_broken_facts"]
-
 
 def check_facts(tree: Tree, rows: Rows, *, typed: Collection[int] = (), name: str = "X", first_row: int = 0) -> None:
     """Raise :class:`~secateur.errors.InputError` for the first row that contradicts a fact of the tree.

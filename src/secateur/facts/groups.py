@@ -1,7 +1,5 @@
 """Find groups of columns that stand for one categorical, or read them from a caller."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,8 +10,6 @@ from secateur.errors import InputError, ParameterError, did_you_mean
 from secateur.frames import check_unique, frame_columns
 from secateur.tree.facts import Group
 from secateur.tree.tree import Label, Tree
-
-__all__ = ["find_feature", "find_groups", "is_listing", "label_columns", "read_groups"]
 
 SEPARATORS = "=_:-. "
 MOST_NAMED = 3  # columns that make up the name of a group whose columns share no prefix

@@ -9,8 +9,6 @@ categories or for the states of columns that belong together, are compared by a 
 another where each of its columns does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,8 +20,6 @@ from secateur.errors import ParameterError, shorten
 from secateur.facts.possible_rows import Bundle, Feasible
 from secateur.tree.pipeline_columns import find_cuts
 from secateur.tree.tree import Tree
-
-__all__ = ["Ordering", "find_ordering", "find_ranks"]
 
 # Every pair of the states of some columns is compared, so there must not be too many of them.
 MOST_COMPARED = 1 << 13

@@ -23,8 +23,6 @@ from secateur.tree.facts import Claim, Facts, Group, Implication, Order
 from secateur.tree.regions import Region, domain_of
 from secateur.tree.tree import Label, Tree
 
-__all__ = ["parse_facts"]
-
 DECIMALS = re.compile(r"^(.+?)\s+(?:is a whole number|has (?:at most )?(\d+) decimals?)$")
 ORDERED = re.compile(r"^(.+?)\s+is ordered\s*:?\s*(.+)$")
 ARROW = re.compile(r"=>|⇒|\bimplies\b")

@@ -29,8 +29,6 @@ from secateur.tree.facts import Claim, Facts
 from secateur.tree.regions import Region, domain_of, pick_number
 from secateur.tree.tree import Label, Tree
 
-__all__ = ["Bundle", "Feasible", "check_possible", "find_feasible"]
-
 # A set of states is stored for every split on their columns, so there must not be too many of them.
 MOST_STATES = 1 << 16
 

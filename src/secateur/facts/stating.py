@@ -1,7 +1,5 @@
 """Gather what a caller states about the columns into the facts of a tree."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
@@ -16,8 +14,6 @@ from secateur.tree.fact_words import word_facts
 from secateur.tree.facts import NO_FACTS, Claim, Facts
 from secateur.tree.regions import Region
 from secateur.tree.tree import Tree
-
-__all__ = ["state_facts", "whole_by_dtype"]
 
 
 def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None, facts: Any = None) -> Tree:

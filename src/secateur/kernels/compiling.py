@@ -4,8 +4,6 @@ The kernels' own modules stay uncompiled: second copies of them are loaded, and 
 with numba's cache on disk.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import sys
@@ -15,8 +13,6 @@ from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
-
-__all__ = ["compile_module", "is_soon_done"]
 
 done: Counter[str] = Counter()  # work of each kind by plain code in this process
 CANNOT_KEEP = (

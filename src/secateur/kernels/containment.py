@@ -5,13 +5,9 @@ rule's. Where none is open, everything below lies in the rule: its leaves are a 
 back. It also turns back where an open feature is tested nowhere below, for it stays open there.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from secateur.kernels.walks import copy_words, cut_high, cut_low, cut_words, is_possible, narrow, open_feature
-
-__all__ = ["Room", "find_contained"]
 
 
 class Room(NamedTuple):

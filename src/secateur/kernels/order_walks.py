@@ -5,11 +5,7 @@ larger values count as larger loses its upper end, and a set of codes gains the 
 whether a larger row reaches a leaf of another class is the question whether that box meets one.
 """
 
-from __future__ import annotations
-
 from secateur.kernels.walks import copy_words, find_foreign_leaf, is_possible, narrow, open_feature
-
-__all__ = ["find_above"]
 
 
 def raise_feature(walk, box, tested, sign, above, above_words):  # type: ignore[no-untyped-def]

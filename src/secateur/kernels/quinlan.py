@@ -9,16 +9,12 @@ Neighbouring rules share the beginning of their paths, and with it masks and cou
 that all rows of a tile of masks have one class; a tile that a class does not fill ends with rows that violate nothing.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from secateur.kernels.tiles import count_ones, lowest_bit
-
-__all__ = ["Outcome", "Rounds", "Rows", "Rules", "shorten_rules"]
 
 # Masks lie in memory block by block: the masks of a block stay in the processor's cache. A block is made of tiles.
 BLOCK_WORDS = 128

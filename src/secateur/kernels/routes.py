@@ -1,9 +1,5 @@
 """Rows down a tree, in plain Python that numba can compile, as in :mod:`secateur.kernels.walks`."""
 
-from __future__ import annotations
-
-__all__ = ["goes_left", "route_rows"]
-
 
 def goes_left(value, limit, missing_left, start, table):  # type: ignore[no-untyped-def]
     """Whether a value goes left at a split."""

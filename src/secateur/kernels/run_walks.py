@@ -1,7 +1,5 @@
 """Run the walks over the rules of a tree: in plain Python as long as that is soon done, else compiled, on threads."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -17,17 +15,6 @@ from secateur.kernels.threads import map_in_threads, n_threads
 from secateur.kernels.walks import Box, Walkable
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
-
-__all__ = [
-    "as_lists",
-    "make_box",
-    "make_walkable",
-    "run_above",
-    "run_contained",
-    "run_deletion",
-    "run_met",
-    "run_witnesses",
-]
 
 # Plain Python walks so many conditions in about as long as it takes to load compiled code.
 PLAIN_ENTRIES = 50_000

@@ -1,20 +1,13 @@
 """Work on several threads; the kernels and numpy's array functions let other threads run."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import joblib
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from concurrent.futures import Future
-
-__all__ = ["map_in_threads", "map_stream", "n_threads"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

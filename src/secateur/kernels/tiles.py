@@ -5,13 +5,9 @@ distinct test is made once; its mask holds the rows that go left. A *condition* 
 for the right side, whose rows are the complement.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
-
-__all__ = ["Preorder", "Room", "RuleConditions", "Tests", "count_by_violations", "cover_block"]
 
 TILE_WORDS = 16
 TILE_ROWS = 1024

@@ -10,19 +10,7 @@ Compiled code passes a tuple of arrays by copying it whole, which costs more tha
 arrays out of :class:`Walkable` and :class:`Box` first, and what is called once a step takes plain numbers.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
-
-__all__ = [
-    "Box",
-    "Walkable",
-    "count_foreign",
-    "delete_features",
-    "delete_links",
-    "find_met",
-    "find_witnesses",
-]
 
 NOT_ASKED = -2  # -1 marks a rule that meets no leaf of another class
 

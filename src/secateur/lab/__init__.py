@@ -1,7 +1,5 @@
 """The laboratory: the paper's experiments run again, its data sets, and optimal trees to compare with."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

@@ -6,8 +6,6 @@ at least as many conditions for at most the same price, and does strictly better
 class-wise deviation, accuracy lost, and what the rules' probabilities lose in Brier score.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,11 +18,6 @@ from secateur.datasets import Dataset
 from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.pages import Page
 from secateur.lab.protocol import DATASETS, GRID, TOLERANCES, Arm, Study, split_rows
-
-__all__ = [
-    *("FrontPoint", "beyond_page", "draw_fronts", "find_fronts", "make_study", "measure_split"),
-    *("picks_page", "summarize_beyond"),
-]
 
 BUDGETS = (0.0, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05)
 BY_FOLDS = "by folds"
@@ -109,12 +102,7 @@ def make_study(picked: Sequence[dict[str, Any]]) -> Study:
     picks = {
         (split["dataset"], split["split"]): {row["method"]: row["picked"] for row in split["rows"]} for split in picked
     }
-    settings = {
-        "budgets": list(BUDGETS),
-        "guard": GUARD,
-        "metrics": list(METRICS),
-        "by_folds": any(picks.values()),
-    }
+    settings = {"budgets": list(BUDGETS), "guard": GUARD, "metrics": list(METRICS), "by_folds": any(picks.values())}
     return Study("beyond", partial(measure_split, picks=picks), settings)
 
 
@@ -192,16 +180,10 @@ def beyond_page(arm: Arm, points: Sequence[FrontPoint], n_splits: int) -> Page:
         )
         for point in points
     )
-    header: tuple[str, ...] = (
-        "method",
-        "knob",
-        "removed %",
-        "rules shortened %",
-        "conflict %",
-        "MacroDev",
-        "ΔAccuracy",
+    header = (
+        *("method", "knob", "removed %", "rules shortened %", "conflict %", "MacroDev", "ΔAccuracy", "largest |D|"),
+        *("rules beyond ε %", "ΔBrier", "ΔAUC", "|Δp|", "on the front of"),
     )
-    header += ("largest |D|", "rules beyond ε %", "ΔBrier", "ΔAUC", "|Δp|", "on the front of")
     return Page(
         f"Every method and knob: means over the data sets, {arm.learner}",
         f"{arm.title}, {n_splits} splits; the last column names the prices at which nothing removes as much for less",
@@ -229,13 +211,7 @@ def picks_page(arm: Arm, picked: Sequence[dict[str, Any]]) -> Page:
     return Page(
         f"What folds pick, {arm.learner}",
         f"{arm.title}; in brackets on how many splits; where no value is allowed, the least is taken",
-        (
-            "data set",
-            "the paper's ε",
-            "ε of mismatch",
-            "ε of faithful",
-            "δ of budgeted",
-        ),
+        ("data set", "the paper's ε", "ε of mismatch", "ε of faithful", "δ of budgeted"),
         tuple(rows),
     )
 

@@ -16,8 +16,6 @@ from secateur.lab.local_search import LocalSearchTreeClassifier
 from secateur.lab.protocol import GRID, Arm, Study, split_rows
 from secateur.methods.budgeted import CONFLICTS
 
-__all__ = ["BUDGET_CONFLICT", "BY_FOLDS", "FEWER_RESTARTS", "TOLERANCE_CONFLICT", "pick_knobs"]
-
 TOLERANCE_METHODS = ("mismatch", "faithful")
 TOLERANCE_CONFLICT = 0.05  # on rows left out, for ε: the paper's ceiling
 BUDGET_CONFLICT = 0.02  # on rows left out, for δ

@@ -4,8 +4,6 @@
 that is listed whole against all states of its tree. Where the paper speaks of IAI trees, ours are the stand-in's.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -20,8 +18,6 @@ from secateur.lab.protocol import DATASETS, GRID, METHODS, TOLERANCES
 from secateur.lab.sparse import KINDS, SOLVERS
 from secateur.lab.tolerances import CONFLICT_CEILING
 from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED, Estimate, combine, estimate, mean_of, ratio_of
-
-__all__ = ["CLAIMS", "Claim", "Finding", "count_verdicts", "read_verdict"]
 
 EXACT = ("M2-P", "Izza")
 IRC, SHARE, REMOVED, CONFLICT, MACRO = "rule_irc_pct", "irc_per_rule_pct", "removed_pct", "conflict_pct", "macro_dev_pp"
@@ -437,9 +433,7 @@ CLAIMS = (
         _times("rows", 1_048_576, "Quinlan", "M1-P"),
     ),
     Claim(
-        "5.3.3",
-        "M2-P (0.0017 s) is 4.9 times faster than Izza (0.0084 s).",
-        _times("rows", 1_048_576, "Izza", "M2-P"),
+        "5.3.3", "M2-P (0.0017 s) is 4.9 times faster than Izza (0.0084 s).", _times("rows", 1_048_576, "Izza", "M2-P")
     ),
     Claim("5.3", "M1-P is substantially faster than Quinlan's,", _does_less("M1-P", "Quinlan", MUCH)),
     Claim("5.3", "M2-P faster than Izza within the measured ranges.", _does_less("M2-P", "Izza", 1.0)),

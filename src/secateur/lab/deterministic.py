@@ -5,8 +5,6 @@ An unpruned Gini CART is fitted to each listed table. Weather has equally good s
 state was searched for, so what each statement comes to is counted over many states, too.
 """
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from dataclasses import dataclass
@@ -18,8 +16,6 @@ from sklearn.tree import DecisionTreeClassifier
 from secateur.datasets import load
 from secateur.rules.rules import Rules
 from secateur.simplification import simplify
-
-__all__ = ["N_STATES", "DeterministicRow", "count_states", "expected_rows", "reproduce_deterministic"]
 
 TABLES = {"Weather": "weather", "human-id": "human-id"}
 METHODS = ("M1-D", "M2-D", "Izza")
@@ -99,11 +95,7 @@ def _measure(title: str, state: int) -> list[DeterministicRow]:
     for method, rules in zip(METHODS, _simplify(title, state), strict=True):
         audit = rules.audit(data.X, data.y)
         certain = sum(rule.reliability == 1 for rule in rules)
-        removed, modified, shorter = (
-            audit.removed,
-            audit.rule_irc,
-            (len(rules.deleted) - rules.n_edges) / len(rules),
-        )
+        removed, modified, shorter = (audit.removed, audit.rule_irc, (len(rules.deleted) - rules.n_edges) / len(rules))
         rows.append(
             DeterministicRow(
                 *(title, method, len(rules), round(removed, 2), round(modified, 2), round(shorter, 2)),

@@ -5,11 +5,10 @@ of ``reproduction.md``, ``index.md`` and ``approximate.md`` between marks, and t
 on disk with what this writes.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
 
@@ -26,8 +25,6 @@ from secateur.lab.sparse import SOLVERS, list_values, sparse_page
 from secateur.lab.stored_results import load_counted, load_study, load_versions
 from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 from secateur.rows.whole_files import write_whole
-
-__all__ = ["FIGURES", "PAGES", "fill_page", "make_blocks", "make_index_blocks", "write_documents"]
 
 WRITTEN = "<!-- Written by python -m secateur.lab.documents from the stored results: do not edit. -->\n"
 # What the paper says of all conditions, in its text: 5.3.2 and the differences there.
@@ -46,53 +43,12 @@ COLUMN_NAMES = {
     **{f"abs_delta_{name}_pp": f"|Δ{name.upper()}|" for name in ("p0", "r0", "p1", "r1")},
 }
 
-READINGS_HEAD = """# Readings and claims
 
-{written}
-How we read the paper where it leaves a choice, and what our results say to each of its sentences. The paper is
-*Relevance-Aware Rule: Structural Deletion of Irrelevant Conditions in Decision Trees* by Hong, Lee, Sim and Hwang.
-[Its experiments, run again](reproduction.md), has the protocol and the tables.
-
-## Readings
-
-Where two readings were possible, we took the one whose numbers match the paper's tables; where both do, the plainer
-one. The paper's splits are not published, so a number can only match within its standard error (SE).
-
-| what the paper leaves open | our reading | why |
-|---|---|---|"""
-CLAIMS_HEAD = """
-## Claims
-
-Every claim of the paper's results (section 5), its discussion, conclusion and appendix B, what section 4.4 says of
-cost, and what the abstract says of optimal sparse trees, close to its words. Pairs of numbers are IAI / CART.
-
-**The rule.** A number of the paper stands for itself ± a tenth, a bound for its side: a statement is *supported* if the
-95 % interval of our mean lies inside that range, *contradicted* if it lies outside, and else *undecided*. The interval
-is a t interval (Welch) for the mean of another 30 splits of the same data sets, such as the paper's own, which are not
-published; differences and ratios are paired by split, and data sets count equally.
-
-- The paper's IAI trees are not public. A verdict on [the stand-in](optimal-trees.md) is about the stand-in.
-- Intervals are about other splits of these eight data sets, not about other data sets.
-- Where a mean of conflict, MacroDev or accuracy hides a bad split, the worst one is beside it.
-- The deterministic tables are judged over {states} ways in which scikit-learn breaks ties between equally good splits:
-  *supported* in all of them, *contradicted* in none, *undecided* in some.
-- Cost is judged by counted operations (path entries, rows looked at in masks, conditions of other leaves compared),
-  with plain twins that delete what our methods delete. [Seconds](reproduction.md#runtime) get no verdict.
-- On [sparse optimal trees](reproduction.md#optimal-sparse-trees) intervals come from fewer splits, of the data sets
-  that have at least five.
-
-| verdicts on | supported | contradicted | undecided |
-|---|---|---|---|
-{counted}
-
-| where | the paper | ours | verdict |
-|---|---|---|---|"""
-BY_DATA_SET_HEAD = """# The paper's tables by data set
-
-{written}
-Each cell is ours | the paper's | their difference in standard errors. A cell more than three of them away is bold.
-[The paper's experiments, run again](reproduction.md), has the protocol.
-"""
+def _write_head(name: str, **numbers: object) -> str:
+    """Write what stands above a table, with the numbers that it names."""
+    return (
+        (files("secateur.lab") / "heads" / f"{name}.md").read_text(encoding="utf-8").format(written=WRITTEN, **numbers)
+    )
 
 
 def readings_and_claims(evidence: Evidence) -> str:
@@ -104,9 +60,9 @@ def readings_and_claims(evidence: Evidence) -> str:
         for part, found in counts.items()
     ]
     lines = [
-        READINGS_HEAD.format(written=WRITTEN),
+        _write_head("readings"),
         *(f"| {_cell(point.question)} | {_cell(point.ours)} | {_cell(point.why(evidence))} |" for point in OPEN_POINTS),
-        CLAIMS_HEAD.format(states=N_STATES, counted="\n".join(counted)),
+        _write_head("claims", states=N_STATES, counted="\n".join(counted)),
     ]
     for claim, found in findings:
         verdict = read_verdict(found)
@@ -118,7 +74,7 @@ def readings_and_claims(evidence: Evidence) -> str:
 
 def by_data_set(evidence: Evidence) -> str:
     """Write the page with the paper's six tables by data set, both arms."""
-    lines = [BY_DATA_SET_HEAD.format(written=WRITTEN)]
+    lines = [_write_head("by_data_set")]
     for arm, name in reversed(ARM_NAMES.items()):
         beside = f"{name} beside the paper's {ARMS[arm].beside}" if arm == "optimal" else name
         lines += [f"## {beside[0].upper()}{beside[1:]}", ""]
@@ -179,10 +135,7 @@ def make_index_blocks() -> dict[str, str]:
         deviation = f"{point.macro_dev:.2f} points" if point.macro_dev else "0"
         moved = f"{point.share_beyond_tolerance:.1f} %" if point.share_beyond_tolerance else "0"
         lines.append(f"| {name} | {point.removed:.1f} % | {conflict} | {deviation} | {moved} |")
-    return {
-        "methods": "\n".join([*lines, "", "Where a method has no ε, 0.05 is used.", ""]),
-        "lists": _index_lists(),
-    }
+    return {"methods": "\n".join([*lines, "", "Where a method has no ε, 0.05 is used.", ""]), "lists": _index_lists()}
 
 
 def _index_lists() -> str:

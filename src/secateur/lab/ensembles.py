@@ -3,8 +3,6 @@
 ``python -m secateur.lab.ensembles DIRECTORY`` takes them from the output directory of a run into ``stored``.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -18,18 +16,6 @@ from typing import Any
 from secateur.lab.protocol import DATASETS
 from secateur.lab.stored_results import STORED
 from secateur.rows.whole_files import write_whole
-
-__all__ = [
-    "KINDS",
-    "OURS",
-    "PEERS",
-    "compare_lists",
-    "find_gains",
-    "load_coverage",
-    "load_lists",
-    "make_blocks",
-    "store_lists",
-]
 
 FILE = "ensembles.csv"
 KINDS = {"forest": "forest of 100", "boosting": "boosting of 100", "xgboost": "XGBoost of 100"}
@@ -199,7 +185,7 @@ def _write_kind(kind: str) -> str:
     sentences = [
         f"ours is more faithful on {len(won)} of the {len(gains)} data sets on which TE2Rules ended"
         + (f", and not on {' and '.join(lost)}" if lost else "")
-        + f"; on average of the {len(gains)}, by {100 * fmean(gains.values()):+.1f} points.",
+        + f"; on average of the {len(gains)}, by {100 * fmean(gains.values()):+.1f} points."
     ]
     if alone:
         listed = ", ".join(alone[:-1]) + " and " * (len(alone) > 1) + alone[-1]

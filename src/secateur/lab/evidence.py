@@ -1,7 +1,5 @@
 """What the claims of the paper are held against: our stored results, and how far they are from its numbers."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from statistics import median
 from typing import Any
@@ -17,8 +15,6 @@ from secateur.lab.stored_results import load_counted, load_study, load_table
 from secateur.lab.summary import LEAST_SPLITS, NO_SPREAD, PAPER_COLUMNS, Cell, compare, summarize
 from secateur.lab.tolerances import Choice, choose_tolerances
 from secateur.lab.verdicts import Estimate, Values, mean_of
-
-__all__ = ["ARM_NAMES", "Evidence"]
 
 ARM_NAMES = {"optimal": "stand-in", "cart": "CART"}  # in the paper's order: IAI, CART
 

@@ -1,7 +1,5 @@
 """The paper's small exhibits: the entropy-asymmetry table, and its figures of trees, drawn from real ones."""
 
-from __future__ import annotations
-
 import math
 from html import escape
 
@@ -13,11 +11,6 @@ from secateur.tree.builder import TreeBuilder
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 from secateur.words.conditions import read_link
-
-__all__ = [
-    *("assimilated_rule", "assimilation_tree", "draw_tree", "entropy_rows", "find_entropy"),
-    *("orientation_tree", "sibling_rises", "sibling_rule", "sibling_tree"),
-]
 
 # The paper's table: parent (70, 30), C1 child with class-1 share 0.90. Counts are (class 1, class 0).
 ENTROPY_PARENT = (70, 30)

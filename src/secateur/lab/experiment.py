@@ -3,25 +3,16 @@
 A finished split is a file of its own, written whole or not at all.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 from joblib import Parallel, delayed
 
-from secateur.datasets import load
-from secateur.lab.protocol import PAPER
+from secateur.datasets import Dataset, load
+from secateur.lab.protocol import PAPER, Arm, Study
 from secateur.rows.whole_files import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from secateur.datasets import Dataset
-    from secateur.lab.protocol import Arm, Study
-
-__all__ = ["load_split", "run_arm", "save_split"]
 
 
 def run_arm(

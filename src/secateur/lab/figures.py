@@ -1,15 +1,11 @@
 """Figures that matplotlib draws, written whole or not at all."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from secateur.rows.whole_files import write_whole
-
-__all__ = ["load_pyplot", "write_figure", "write_figures"]
 
 
 def load_pyplot() -> Any:

@@ -8,8 +8,6 @@ Conditions are counted as bounds, of which "a < x ≤ b" has two, and a split be
 conditions as they read. Rows are answered by what lines ask, never by asking the tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,11 +25,6 @@ from secateur.datasets import Dataset
 from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.pages import Page
 from secateur.lab.protocol import Arm, Study, split_rows
-
-__all__ = [
-    *("BUDGETS", "FORMS", "LIST", "LISTS", "PRUNED", "PRUNED_LEAVES", "TE2RULES", "LengthPoint", "compare_texts"),
-    *("count_checks", "draw_lengths", "find_points", "lists_page", "measure_lists", "name_form"),
-]
 
 LIST, TE2RULES = "list", "TE2Rules"
 PRUNED, PRUNED_LEAVES = "pruned, read as a list", "pruned, leaf by leaf"

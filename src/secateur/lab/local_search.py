@@ -38,8 +38,6 @@ from secateur.rows.rows import Rows
 from secateur.tree.contract import check_tree
 from secateur.tree.tree import Tree, make_tree
 
-__all__ = ["LocalSearchTreeClassifier"]
-
 DEEPEST = 12  # slots double with every level
 
 

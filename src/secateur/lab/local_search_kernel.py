@@ -5,11 +5,7 @@ is the split's column or -1 at a leaf; a row goes left when its code is at most 
 number its distinct values in order. ``leaf[row]`` is the slot that a row ends in.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
-
-__all__ = ["Problem", "Workspace", "improve"]
 
 # What may replace a subtree.
 KEEP, LEAF, LEFT_CHILD, RIGHT_CHILD, REROUTE, STUMP = range(6)

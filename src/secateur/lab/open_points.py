@@ -1,9 +1,9 @@
-"""Where the paper leaves a choice: the question, our reading, and why."""
+"""Where the paper leaves a choice: ``open_points.csv`` has the question, our reading, and why."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+import csv
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.resources import files
 
 from secateur.lab.evidence import ARM_NAMES, Evidence
 from secateur.lab.protocol import ARMS, N_SPLITS, TOLERANCES
@@ -12,8 +12,6 @@ from secateur.lab.stored_results import load_study
 from secateur.lab.summary import expected_by_dataset
 from secateur.lab.tolerances import count_nearest
 
-__all__ = ["OPEN_POINTS", "OpenPoint", "describe_nearest"]
-
 
 @dataclass(frozen=True)
 class OpenPoint:
@@ -21,11 +19,11 @@ class OpenPoint:
 
     question: str
     ours: str
-    why: Callable[[Evidence], str]
+    reason: str  # a sentence, or a name in MEASURED
 
-
-def _always(text: str) -> Callable[[Evidence], str]:
-    return lambda evidence: text
+    def why(self, evidence: Evidence) -> str:
+        """Say why we read it so, by our results where they decide it."""
+        return MEASURED[self.reason](evidence) if self.reason in MEASURED else self.reason
 
 
 def _compare_fits(evidence: Evidence, ours: str, other: str) -> str:
@@ -126,139 +124,23 @@ def _weather(evidence: Evidence) -> str:
     )
 
 
-OPEN_POINTS = (
-    OpenPoint(
-        "What Izza's procedure drops at once",
-        "All conditions of the path on one feature; features in the order in which the path first tests them.",
-        _izza,
-    ),
-    OpenPoint(
-        "Quinlan: which of two equally good conditions goes first",
-        'The one nearer the root (`ties="root"`), after the higher certainty factor left and the higher p.',
-        _ties,
-    ),
-    OpenPoint(
-        "Quinlan: which table Fisher's test sees",
-        "[[k, n − k], [k′, n′ − k′]]: k of n rows are right with the condition, k′ of the n′ rows that come in "
-        "without it. One-sided: the rule with the condition is better.",
-        _quinlan_rates,
-    ),
-    OpenPoint(
-        'Quinlan: "certainty factor or Fisher acceptance"',
-        "A condition may go if the certainty factor does not fall (tolerance 1e-12) *or* p > α = 0.01; of those "
-        "the one goes that leaves the highest certainty factor; then again.",
-        _always('The settings are the paper\'s (appendix A); that either suffices is our reading of "or".'),
-    ),
-    OpenPoint("Precision of a class that is never predicted", "0, for the tree and for the rules.", _undefined),
-    OpenPoint(
-        "M1-D: a leaf that no listed case reaches",
-        "It keeps every condition.",
-        _always(
-            '"Every listed case that satisfies the rule has its class" holds where there is no such case, too; a '
-            "certificate without a case would certify anything."
-        ),
-    ),
-    OpenPoint(
-        "M1-D by monotonicity: who says that the response is monotone",
-        "You state a sign per feature; conditions on one feature are intersected first.",
-        _always(
-            "The theorem asks for a monotone response and a feasible witness; [what exactly is "
-            "guaranteed](guarantees.md) says what is decided about the tree."
-        ),
-    ),
-    OpenPoint("The ε of the tables", ", ".join(f"{d} {value:g}" for d, value in TOLERANCES.items()) + ".", _tolerances),
-    OpenPoint("Whether |D| = ε is within ε", "Yes, without slack.", _always("The paper writes ≤.")),
-    OpenPoint(
-        "The class of a leaf with a tie",
-        "The first class, as scikit-learn's argmax.",
-        _always("Rules and source tree must predict the same."),
-    ),
-    OpenPoint(
-        "Orientation with more than two classes",
-        "Matched if the share of the leaf's own class rises by more than rf_tol = 1e-12, mismatched if it falls by "
-        "more, else neutral.",
-        _always("With two classes this is the paper's C1/C0; nothing else has to change."),
-    ),
-    OpenPoint(
-        "H when no ancestor predicts one class only",
-        "The leaf itself; then every mismatched edge is outside.",
-        _always("As in the paper."),
-    ),
-    OpenPoint(
-        "A sibling certificate when the child on the path is a leaf",
-        "None: the child must be internal, the other one a leaf of the same class.",
-        _always(
-            "As in the paper. Trees that predict the same on both sides of a split have such pairs; `exact` deletes "
-            "there."
-        ),
-    ),
-    OpenPoint(
-        "A rule that no training row satisfies",
-        "Support 0, no reliability; methods that judge by rows delete nothing from it.",
-        _always("There is nothing to compare with. The paper's leaves all have rows."),
-    ),
-    OpenPoint(
-        "IRC/rule when no rule is affected",
-        "Undefined (NaN); means over splits and data sets leave it out.",
-        _unaffected,
-    ),
-    OpenPoint(
-        "Removed % of a split",
-        "Deleted conditions of all rules over all their conditions.",
-        _always("The paper's text gives it without a formula; pooled conditions match its numbers."),
-    ),
-    OpenPoint(
-        "Order of means",
-        "Metrics per split (absolute changes before averaging), then over splits, then equally over data sets; ± "
-        "is the standard deviation over data-set means.",
-        _always("As in the captions."),
-    ),
-    OpenPoint(
-        "Which rule predicts where several cover a row",
-        "Higher training reliability, larger training support, fewer conditions, source order.",
-        _always("As in the paper; source order is left to right."),
-    ),
-    OpenPoint(
-        "Conflict",
-        "Share of all test rows that rules of different classes cover, whether or not the prediction changes.",
-        _always("As in the paper."),
-    ),
-    OpenPoint(
-        "Assimilation",
-        "The kept conditions are the path to a proper ancestor (the root, too) and the rule covers strictly more "
-        "training rows.",
-        _always("As in the paper, which prints no rates."),
-    ),
-    OpenPoint(
-        "Comparison with a threshold",
-        "float32 value <= float64 threshold, as scikit-learn.",
-        _always("Else rows on a threshold would change sides."),
-    ),
-    OpenPoint(
-        "Splits and trees",
-        f"Splits 0 to {N_SPLITS - 1} and trees with the split's number as random_state.",
-        _always(
-            "The paper's are not published, so agreement is statistical. SE: our standard deviation over n splits "
-            "· √(1/n + 1/30), because both sides vary; fewer than five splits decide nothing."
-        ),
-    ),
-    OpenPoint(
-        "Encoding, and which class is class 1",
-        "One-hot columns for every level, numbers as they are; classes as listed in [the "
-        "protocol](reproduction.md#protocol).",
-        _always("The numbers of rows and columns are then the paper's."),
-    ),
-    OpenPoint(
-        "Weather: equally good splits",
-        "The smallest random_state whose tree gives the paper's row for all three procedures.",
-        _weather,
-    ),
-    OpenPoint(
-        "IAI trees",
-        "Our own local search stands in for them.",
-        _always(
-            "The software is commercial and the saved trees are not public; [the "
-            "tables](reproduction.md#optimization-based-arm-a-stand-in) say how near [it](optimal-trees.md) comes."
-        ),
-    ),
-)
+MEASURED: dict[str, Callable[[Evidence], str]] = {
+    "izza": _izza,
+    "ties": _ties,
+    "quinlan rates": _quinlan_rates,
+    "undefined": _undefined,
+    "unaffected": _unaffected,
+    "tolerances": _tolerances,
+    "weather": _weather,
+}
+
+
+def _list_open_points() -> Iterator[OpenPoint]:
+    tolerances = ", ".join(f"{dataset} {value:g}" for dataset, value in TOLERANCES.items())
+    text = (files("secateur.lab") / "open_points.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        ours = row["ours"].format(tolerances=tolerances, last_split=N_SPLITS - 1)
+        yield OpenPoint(row["question"], ours, row["why"])
+
+
+OPEN_POINTS = tuple(_list_open_points())

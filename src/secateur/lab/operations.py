@@ -10,8 +10,6 @@ Section 4.4 of the paper counts operations, and so does this: seconds depend on 
 M2-P judges no rows. Whoever passes rows to it gets the support and the reliability of its rules, and pays for them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -27,8 +25,6 @@ from secateur.methods.fisher import fisher_greater
 from secateur.methods.quinlan import CERTAINTY_TOLERANCE, P_TOLERANCE
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
-
-__all__ = ["PROCEDURES", "WITH_ROWS", "Work", "count_work", "run_operations"]
 
 WITH_ROWS = "M2-P with rows"
 ALPHA = 0.01

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from secateur.lab.protocol import DATASETS
+from secateur.lab.protocol import DATASETS, Arm
 from secateur.lab.summary import (
     LEAST_SPLITS,
     NO_SPREAD,
@@ -23,10 +23,7 @@ from secateur.lab.summary import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secateur.lab.protocol import Arm
     from secateur.lab.tolerances import Choice
-
-__all__ = ["Page", "agreement_page", "make_pages", "to_markdown", "to_terminal", "tolerance_page"]
 
 TABLES = {
     "Rule simplification": {"RuleIRC %": "rule_irc_pct", "IRC/rule %": "irc_per_rule_pct"},

@@ -4,8 +4,6 @@ Splits s = 0..29 are ``train_test_split(X, y, test_size=0.3, stratify=y, random_
 published, so agreement is statistical. Means go first over splits, then equally over data sets.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping
@@ -29,11 +27,6 @@ from secateur.rows.regular_files import read_whole
 from secateur.tree.json import FORMAT, tree_from_dict
 from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
-
-__all__ = [
-    *("ARMS", "DATASETS", "GRID", "METHODS", "METRICS", "N_SPLITS", "PAPER", "TOLERANCES"),
-    *("Arm", "Study", "digest_sources", "find_arm", "run_split", "split_rows"),
-]
 
 DATASETS = ("adult", "backache", "cancer", "EEG", "german", "heart-h", "ionosphere", "spambase")
 METHODS = ("M1-P", "M2-P", "Quinlan", "Izza")

@@ -6,8 +6,6 @@ paper's per-class columns agree with ours. A file is taken from a directory that
 its public home, in this order.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import os
@@ -21,8 +19,6 @@ import numpy as np
 
 from secateur.datasets.dataset import Dataset, encode
 from secateur.errors import InputError
-
-__all__ = ["PUBLISHED", "Published", "find_file", "load_published", "read_published"]
 
 DATA_VARIABLE = "SECATEUR_DATA"
 

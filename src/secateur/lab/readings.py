@@ -5,8 +5,6 @@
 - How often a precision is undefined, because no test row is predicted to be of that class; ours is then 0.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +16,6 @@ from secateur.lab.pages import FAR, Page
 from secateur.lab.protocol import DATASETS, METRICS, TOLERANCES, Arm, Study, split_rows
 from secateur.lab.summary import HEADLINES, compare, describe_rows
 from secateur.tree.shares import none_if_nan
-
-__all__ = [
-    *("LEAF_TIES", "READINGS", "SINGLE_CONDITIONS", "Fit", "count_undefined", "fit_readings", "measure_readings"),
-    "readings_page",
-]
 
 LEAF_TIES, SINGLE_CONDITIONS = "Quinlan, ties to the leaf", "Izza, single conditions"
 READ_AS = {LEAF_TIES: "Quinlan", SINGLE_CONDITIONS: "Izza"}  # whose numbers in the paper they would have to meet

@@ -4,8 +4,6 @@ Three tree seeds, one warm-up, three timed repetitions, methods in rotating orde
 are nested, and the smallest keeps every leaf of the source tree.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import time
@@ -23,11 +21,6 @@ import secateur
 from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.protocol import METHODS
 from secateur.methods import find_method
-
-__all__ = [
-    *("PAPER_RATIOS", "PAPER_SECONDS", "Timing", "describe_machine", "draw_runtime", "make_problem"),
-    *("ratios", "run_runtime"),
-]
 
 LEAF_TARGETS = (4, 8, 16, 32, 64, 128)
 FIXED_ROWS = 2_048

@@ -6,8 +6,6 @@ full tree pays nothing for a split. Of a sparse one, the price is the one of :da
 on 30 % of the training rows, which are left out for that; the tree is then fitted to all of them.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -23,8 +21,6 @@ from secateur.errors import ParameterError
 from secateur.lab.pages import Page
 from secateur.lab.protocol import METHODS, METRICS, TOLERANCES, Arm, Study, split_rows
 from secateur.tree.shares import none_if_nan
-
-__all__ = ["KINDS", "SOLVERS", "SPARSE", "list_values", "measure_sparse", "require_solver", "sparse_page"]
 
 MAX_DEPTH = 4
 COSTS = (0.02, 0.01, 0.005)  # of a split, as a share of the rows; of equally accurate trees the sparsest is taken

@@ -23,8 +23,6 @@ from secateur.rows.whole_files import write_whole
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["STORED", "load_counted", "load_study", "load_table", "load_versions", "store_run"]
-
 STORED: Traversable = files("secateur.lab") / "stored"
 ARMS = ("cart", "optimal")
 # TE2Rules takes scikit-learn's trees, and lists were run on these.

@@ -1,7 +1,5 @@
 """Means over splits and data sets, beside the paper's numbers."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
@@ -13,11 +11,6 @@ from typing import Any
 
 from secateur.lab.protocol import DATASETS, METHODS, METRICS, N_SPLITS
 from secateur.methods import find_method
-
-__all__ = [
-    *("HEADLINES", "LEAST_SPLITS", "NO_SPREAD", "PAPER_COLUMNS", "Cell", "aggregate", "compare", "describe_rows"),
-    *("expected_aggregate", "expected_by_dataset", "mean_distance", "standard_error", "summarize", "to_csv"),
-]
 
 NO_SPREAD = 1e-9  # a standard error that is rounding only
 LEAST_SPLITS = 5  # fewer say nothing about how much splits differ

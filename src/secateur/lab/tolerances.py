@@ -3,8 +3,6 @@
 The paper does not print its ε. Ours is the value of its grid whose M1-P numbers come nearest to the printed ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -12,8 +10,6 @@ from typing import Any
 
 from secateur.lab.protocol import DATASETS, GRID, TOLERANCES, Arm
 from secateur.lab.summary import HEADLINES, compare, summarize
-
-__all__ = ["Choice", "choose_tolerances", "count_nearest"]
 
 CONFLICT_CEILING = 5.0
 

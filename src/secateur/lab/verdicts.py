@@ -5,8 +5,6 @@ mean of another 30 splits of the same data sets, since the paper's own are not p
 the interval lies inside its range, contradicted if outside, else undecided. Differences and ratios are paired by split.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,8 +15,6 @@ from scipy.stats import t as student
 
 from secateur.lab.protocol import N_SPLITS
 from secateur.lab.summary import LEAST_SPLITS
-
-__all__ = ["CONTRADICTED", "SUPPORTED", "UNDECIDED", "Estimate", "Values", "combine", "estimate", "mean_of", "ratio_of"]
 
 SUPPORTED, CONTRADICTED, UNDECIDED = "supported", "contradicted", "undecided"
 MARGIN = 0.1  # of a stated number

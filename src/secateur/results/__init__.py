@@ -3,8 +3,6 @@
 Here are the types of results, by name; functions and methods make them.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from secateur.results.audit import Audit
     from secateur.rules.rules import Rules
 
-__all__ = [
-    *(
-        "find_limiting_facts",
-        "find_target",
-        "name_target",
-        "describe_answer",
-        "describe_classes",
-        "describe_difference",
-    ),
-    *("describe_faithful", "describe_measured", "describe_accuracy", "warn_of_weights"),
-]
-
 SHOWN_CLASSES = 5
 FAR = 0.1  # from what a guess gives, as a share
 EMPTY_NAMES = ("", "y", "target", "class", "label")  # of a column of labels; they say nothing about it
@@ -101,8 +89,9 @@ def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit |
             return f"No answer changes, and no {what} moves by more than {points}, for {whom}."
         return f"No answer changes for {whom}."
     moved = f", or a share more than {points} away" if rules.keeps_shares else ""
+    weighted = " (by weight)" if rules.is_weighted else ""
     allowed = (
-        f"At most {100 * rules.budget:.6g} % of the training rows{_by_weight(rules)}, of all and of each class, get "
+        f"At most {100 * rules.budget:.6g} % of the training rows{weighted}, of all and of each class, get "
         f"another class than from the tree{moved}"
     )
     if audit is not None:
@@ -138,10 +127,6 @@ def name_target(labels: Any) -> str | None:
     """Find what labels are called: the name of their column, if it says anything."""
     name = labels if isinstance(labels, str) else getattr(labels, "name", None)
     return name if isinstance(name, str) and name.lower() not in EMPTY_NAMES else None
-
-
-def _by_weight(rules: Rules) -> str:
-    return " (by weight)" if rules.is_weighted else ""
 
 
 def warn_of_weights(rules: Rules) -> list[str]:

@@ -32,8 +32,6 @@ from secateur.rules.rules import Rules
 from secateur.tree.shares import compare_reliability, divide_or_nan
 from secateur.words.conditions import count_of
 
-__all__ = ["Audit", "AuditCounter", "AuditCounts", "audit_rows", "cross", "find_cells", "finish_audit"]
-
 # Sums of weights: of all rows, of those that rules of different classes cover, of those that some rule covers; of the
 # squared weights of all rows; and the number of rows whose weight is not 0.
 TINY = 1e-9
@@ -373,12 +371,9 @@ class AuditCounter:
             assert layout is not None
             return line, np.zeros(rows.n_rows, dtype=bool), ~np.isin(line, layout.rest_lines), None
         widened = rules.tree, rules.paths, rules.deleted
-        if not rules.is_ordered:
+        if rules.is_list or not rules.is_ordered:
             return rules.find_lines(rows), *find_overlap(*widened, rows, rules.leaves), None
-        if rules.is_list:
-            return rules.find_lines(rows), *find_overlap(*widened, rows, rules.leaves), None
-        winners, conflict, covered, by_rule = find_winners_and_overlap(*widened, rules.ranking, rows, truth)
-        return winners, conflict, covered, by_rule
+        return find_winners_and_overlap(*widened, rules.ranking, rows, truth)
 
     def _count_covered(self, listed: LabelledRows) -> NDArray[np.float64]:
         """Count the rows of each class that satisfy each leaf's rule."""
@@ -417,7 +412,8 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
     accuracy, tree_accuracy, agreement = (100.0 * (float(weights[mark].sum()) / total) for mark in marks)
     off = 1.0 * ~marks[2]
     if rules.keeps_shares and rules.layout is not None:
-        values = divide_or_nan(*_take_own(rules.value_counts, rules.paths.leaf_class))
+        counted = rules.value_counts
+        values = divide_or_nan(counted[np.arange(len(counted)), rules.paths.leaf_class], counted.sum(axis=1))
         # Shares are rounded; the checker decides ties on fractions.
         off = 1.0 * ((off > 0) | (np.abs(rules.layout.shares[line] - values[leaf]) > rules.tolerance + TINY))
     by_class = [np.bincount(by_tree, weights * part, minlength=n_classes) for part in (off, 1.0)]
@@ -485,12 +481,6 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
         max_abs_delta_p=float(apart[weights > 0].max()),
         per_line=LineAudits(rules, counts.by_line, counts.squares, check_since(rules, since)),
     )
-
-
-def _take_own(
-    counts: NDArray[np.float64], class_ids: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    return counts[np.arange(len(counts)), class_ids], counts.sum(axis=1)
 
 
 def _find_assimilated(rules: Rules) -> float | None:

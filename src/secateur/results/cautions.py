@@ -1,7 +1,5 @@
 """What a reader should know before relying on rules: a class left out, nothing gained over a guess, too few rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -9,8 +7,6 @@ import numpy as np
 
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_share
-
-__all__ = ["FEW_ROWS", "Caution", "find_cautions"]
 
 # The fewest rows from which a share says something: if a class were as likely as not, five rows would all be of it in
 # 3 % of cases, four rows in 6 %.
@@ -33,17 +29,8 @@ class Caution(NamedTuple):
 def find_cautions(rules: Rules, accuracy: float | None = None, guess: tuple[str, float] | None = None) -> list[Caution]:
     """Find what to warn of.
 
-    Parameters
-    ----------
-    rules : Rules
-    accuracy : float, default=None
-        Share of some rows that the rules get right.
-    guess : tuple of (str, float), default=None
-        The commonest class of these rows, and its share of them.
-
-    Returns
-    -------
-    list of Caution
+    ``accuracy`` is the share of some rows that the rules get right, ``guess`` the commonest class of these rows and its
+    share of them.
 
     Examples
     --------

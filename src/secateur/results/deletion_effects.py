@@ -19,8 +19,6 @@ from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
 from secateur.words.conditions import read_count, read_link, read_share
 
-__all__ = ["EFFECT_NAMES", "SET_EFFECT_NAMES", "PairEffect", "PairEffects", "SetEffect", "read_points"]
-
 SHOWN_PAIRS = 10
 
 

@@ -4,8 +4,6 @@ Layer 1 is the link's own orientation, layer 2 its status relative to the leaf, 
 Beside them stand the certificates for deleting it alone, and on demand the effect of deleting any set of conditions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -28,8 +26,6 @@ from secateur.rules.array_sequence import ArrayTable, Framed
 from secateur.tree.shares import compare_reliability, none_if_nan
 from secateur.tree.tree import Label
 from secateur.words.conditions import read_link
-
-__all__ = ["Diagnosis", "DiagnosisRow", "ForestDiagnosis"]
 
 
 @dataclass(frozen=True)

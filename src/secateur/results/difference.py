@@ -32,7 +32,7 @@ from secateur.errors import InputError, shorten
 from secateur.results.line_words import describe_rows
 from secateur.tree.decimals import last_with_decimals
 from secateur.tree.pipeline_columns import find_cuts, join_cells
-from secateur.words.conditions import count_of
+from secateur.words.conditions import Condition, count_of
 from secateur.words.plain_words import ROUNDED, join_asked, rounds_a_number
 
 if TYPE_CHECKING:
@@ -43,11 +43,8 @@ if TYPE_CHECKING:
     from secateur.rules.rule import Rule
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Label, Tree
-    from secateur.words.conditions import Condition
 
     Marks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
-
-__all__ = ["KINDS", "RuleChange", "RulesDifference", "compare_rules"]
 
 KINDS = ("same", "class-changed", "widened", "narrowed", "shifted", "removed", "added")
 

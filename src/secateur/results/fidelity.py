@@ -4,8 +4,6 @@ The rules equal a surrogate tree; the surrogate only approximates the model. So 
 same is a number that was measured, with an interval, and never a promise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +16,6 @@ from secateur.results.intervals import LEVEL, find_interval
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_conditions, read_count, read_share
 from secateur.words.plain_words import join_asked
-
-__all__ = ["Agreement", "Fidelity", "WeakestRegion", "describe_fidelity", "read_agreement", "round_outwards"]
 
 FEW_ROWS = 5  # held-out rows below which a share says nothing
 LEAST_OF_REGION = 10  # held-out rows of a leaf that may be named as the one where the rules fail most

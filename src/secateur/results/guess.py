@@ -1,15 +1,11 @@
 """What one would say of every row without rules: the commonest class of the training rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateur.rules.rules import Rules
-
-__all__ = ["count_classes", "find_guess"]
 
 
 def count_classes(rules: Rules) -> NDArray[np.float64] | None:

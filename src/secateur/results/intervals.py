@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 
     Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-__all__ = [
-    *("LEAST_ROWS_OF_D", "LEVEL"),
-    *("adjust_by_holm", "check_squares", "compare_nested", "compare_shares", "count_effective", "find_interval"),
-]
-
 UNSQUARABLE = (
     "sample_weight holds weights whose squares are too small or too large for a float: divide all weights by a "
     "constant, or leave out rows whose weight is next to nothing."
@@ -38,20 +33,7 @@ LEAST_ROWS_OF_D = 5  # in the part and in the rest of the whole: with fewer, com
 
 
 def find_interval(share: ArrayLike, n_rows: ArrayLike, level: float = LEVEL) -> Limits:
-    """Find the exact (Clopper-Pearson) interval of shares.
-
-    Parameters
-    ----------
-    share : array-like of float
-        From 0 to 1.
-    n_rows : array-like of float
-        Rows, or effective rows.
-    level : float, default=0.95
-
-    Returns
-    -------
-    tuple of two ndarray of float64
-        The lower and upper limits; NaN without rows.
+    """Find the exact (Clopper-Pearson) limits of shares of so many rows, or effective rows; NaN without rows.
 
     Examples
     --------
@@ -75,20 +57,9 @@ def find_interval(share: ArrayLike, n_rows: ArrayLike, level: float = LEVEL) -> 
 def compare_shares(
     share: ArrayLike, n_rows: ArrayLike, other: ArrayLike, other_rows: ArrayLike, level: float = LEVEL
 ) -> Limits:
-    """Find Newcombe's interval of the differences ``share - other``, of shares of different rows.
+    """Find Newcombe's limits of the differences ``share - other``, of shares of different rows, or effective rows.
 
-    Parameters
-    ----------
-    share, other : array-like of float
-        From 0 to 1.
-    n_rows, other_rows : array-like of float
-        Rows, or effective rows, of each.
-    level : float, default=0.95
-
-    Returns
-    -------
-    tuple of two ndarray of float64
-        The lower and upper limits; NaN where a share has no rows.
+    They are NaN where a share has no rows.
 
     Examples
     --------
@@ -113,18 +84,8 @@ def compare_nested(
     the interval is Newcombe's for the difference in brackets, times the first factor. It is right on average, from 5
     rows in the part and 5 in the rest; with a single row it may hold D in only 80 of 100 samples.
 
-    Parameters
-    ----------
-    whole_right, whole : array-like of float
-        Rows of the whole in the class, and all of them.
-    part_right, part : array-like of float
-        The same of the part.
-    level : float, default=0.95
-
-    Returns
-    -------
-    tuple of two ndarray of float64
-        The lower and upper limits; 0 where the part is the whole, NaN where the part has no rows.
+    ``whole_right`` are the rows of the whole in the class, ``whole`` all of them; the same of the part. The limits are
+    0 where the part is the whole, NaN where the part has no rows.
 
     Examples
     --------
@@ -146,15 +107,6 @@ def compare_nested(
 def count_effective(total: ArrayLike, squares: ArrayLike) -> NDArray[np.float64]:
     """Count effective rows by Kish: the squared sum of weights over the sum of squared weights; 0 without rows.
 
-    Parameters
-    ----------
-    total, squares : array-like of float
-        Sums of weights, and of their squares.
-
-    Returns
-    -------
-    ndarray of float64
-
     Examples
     --------
     >>> count_effective([10.0, 12.0], [10.0, 72.0]).tolist()
@@ -165,12 +117,7 @@ def count_effective(total: ArrayLike, squares: ArrayLike) -> NDArray[np.float64]
 
 
 def check_squares(totals: ArrayLike, squares: ArrayLike) -> None:
-    """Refuse weights whose squares are lost: the effective number of rows is not known then.
-
-    Parameters
-    ----------
-    totals, squares : array-like of float
-        Sums of weights, and of their squares.
+    """Refuse sums of weights whose squares are lost: the effective number of rows is not known then.
 
     Examples
     --------
@@ -185,14 +132,7 @@ def check_squares(totals: ArrayLike, squares: ArrayLike) -> None:
 def adjust_by_holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Adjust p-values by Holm (1979), so that any false alarm among all tests is as rare as one test's would be.
 
-    Parameters
-    ----------
-    p_values : ndarray of float64, shape (n_tests,)
-        NaN where nothing was tested.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_tests,)
+    They are NaN where nothing was tested.
 
     Examples
     --------

@@ -1,7 +1,5 @@
 """Find the rules of different classes that share rows, and how many."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -19,8 +17,6 @@ from secateur.rules.array_sequence import ArrayTable
 from secateur.rules.deciding import without_facts
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_share
-
-__all__ = ["Overlap", "Overlaps", "find_overlaps"]
 
 SHOWN_PAIRS = 10
 

@@ -40,11 +40,6 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
 
-__all__ = [
-    *("FALSE_ALARMS", "FEW_ROWS", "HOLDS", "MOVED", "NOT_COMPARABLE", "NO_ROWS", "SINCE"),
-    *("LineAudit", "LineAudits", "check_since", "find_limits_of_d"),
-]
-
 HOLDS, MOVED, NO_ROWS, NOT_COMPARABLE = "still holds", "moved", "no rows", "not comparable"
 FALSE_ALARMS = 0.05  # chance of any, if no rule has changed
 FEW_ROWS = 30  # with fewer, here or before, that a line still holds says little
@@ -197,11 +192,7 @@ class LineAudits(ArrayTable[LineAudit]):
     nouns = "lines"
 
     def __init__(
-        self,
-        rules: Rules,
-        counts: NDArray[np.float64],
-        squares: NDArray[np.float64],
-        since: LineAudits | None = None,
+        self, rules: Rules, counts: NDArray[np.float64], squares: NDArray[np.float64], since: LineAudits | None = None
     ) -> None:
         self.rules, self.counts, self.squares, self.since = rules, counts, squares, since
 
@@ -511,16 +502,7 @@ def find_limits_of_d(rules: Rules) -> Limits:
 
     NaN where not known: if the rules were made without rows or with weights, whose sums do not tell how many rows there
     are; and where the leaf, or what the rule has beyond it, has fewer than 5 rows, for which the interval is too short.
-
-    Parameters
-    ----------
-    rules : Rules
-        One for each leaf.
-
-    Returns
-    -------
-    tuple of two ndarray of float64
-        The lower and upper limits.
+    The rules are one for each leaf.
     """
     if rules.is_weighted or not rules.is_ranked:
         return np.full(len(rules), np.nan), np.full(len(rules), np.nan)

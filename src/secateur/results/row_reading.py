@@ -1,7 +1,5 @@
 """Read one row however it was passed, and find what it holds: values, conditions that hold, rules that cover it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -25,18 +23,6 @@ from secateur.tree.pipeline_columns import find_cuts
 from secateur.tree.regions import Region, pick_value
 from secateur.tree.tree import Label, Tree
 from secateur.words.dates import read_moment
-
-__all__ = [
-    "as_value",
-    "find_absent",
-    "find_covering",
-    "find_held",
-    "find_needed",
-    "find_unseen",
-    "leave_out_absent",
-    "make_up",
-    "read_row",
-]
 
 
 def read_row(rules: Rules, row: Any, needed: Collection[int] | None = None) -> Rows:

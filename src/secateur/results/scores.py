@@ -4,15 +4,11 @@ All rows that one rule decides get the same probabilities, so how many rows of e
 know: the scores are those of ``sklearn.metrics`` on single rows, for tables of any size.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["Scores", "find_distances", "score_shares"]
 
 CLIP = float(np.finfo(np.float64).eps)  # as sklearn.metrics.log_loss clips
 AT_ONCE = 1 << 22  # probabilities that are compared at once
@@ -27,18 +23,7 @@ class Scores(NamedTuple):
 
 
 def score_shares(shares: NDArray[np.float64], counts: NDArray[np.float64]) -> Scores:
-    """Score probabilities that groups of rows share.
-
-    Parameters
-    ----------
-    shares : ndarray of float64, shape (n_groups, n_classes)
-        What is predicted for all rows of a group.
-    counts : ndarray of float64, shape (n_groups, n_classes)
-        (Weighted) rows of a group by their class.
-
-    Returns
-    -------
-    Scores
+    """Score probabilities that groups of rows share, by the (weighted) rows of each class, (n_groups, n_classes).
 
     Examples
     --------
@@ -61,17 +46,8 @@ def find_distances(
 ) -> NDArray[np.float64]:
     """Find how far pairs of probabilities are apart: half of what their classes differ by in all.
 
-    With two classes that is the difference of either class's probability.
-
-    Parameters
-    ----------
-    one, other : ndarray of float64, shape (n_groups, n_classes)
-    rows, columns : ndarray of int64, shape (n_pairs,)
-        Which of ``one`` is compared with which of ``other``.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_pairs,)
+    With two classes that is the difference of either class's probability. ``rows`` and ``columns`` say which of ``one``
+    is compared with which of ``other``, each of shape (n_groups, n_classes).
     """
     pairs, place = np.unique(rows * len(other) + columns, return_inverse=True)
     first, second = np.divmod(pairs, len(other))

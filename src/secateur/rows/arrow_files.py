@@ -17,8 +17,6 @@ from typing import IO, Any
 from secateur.errors import InputError
 from secateur.limits import MAX_MEMORY, format_bytes
 
-__all__ = ["checked", "measure_arrow", "open_arrow"]
-
 MAGIC = b"ARROW1"
 CONTINUATION = b"\xff\xff\xff\xff"
 # Numbers of fields in Arrow's Message.fbs and File.fbs.

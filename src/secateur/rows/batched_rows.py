@@ -1,7 +1,5 @@
 """Rows of a table, read a batch at a time in a tree's own terms, so that it need not fit into memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,8 +23,6 @@ from secateur.rows.sources import Source
 from secateur.rows.table_columns import derives, find_beside, fit_tree_to, read_features
 from secateur.rows.written_values import as_truth, to_label_types
 from secateur.tree.tree import Tree
-
-__all__ = ["BatchReader", "BatchedRows"]
 
 # Rows times features of the matrix that a batch becomes.
 MOST_CELLS = 1 << 26

@@ -5,8 +5,6 @@ class indices. The rows of a tree behind a pipeline (``tree.columns``) are those
 labels and never codes, and columns that the tree does not test may hold anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
@@ -30,20 +28,6 @@ from secateur.rows.encoding import (
 from secateur.rows.rows import Rows
 from secateur.rows.table_columns import asked_features, derives, own_features, tested_features
 from secateur.tree.tree import Tree
-
-__all__ = [
-    "NO_WEIGHT",
-    "TOO_MUCH_WEIGHT",
-    "MissingRejectedError",
-    "check_columns",
-    "check_finite",
-    "check_labels",
-    "check_names",
-    "check_rows",
-    "check_weights",
-    "holds_missing",
-    "mark_finite",
-]
 
 # Up to this many classes, comparing labels with each of them is faster than searching.
 FEW_CLASSES = 16

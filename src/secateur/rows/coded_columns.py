@@ -4,8 +4,6 @@ No test of the tree tells values with the same code apart. A code takes two byte
 with more than 65,534 thresholds), so that many rows can be held at once.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +13,6 @@ from numpy.typing import NDArray
 from secateur.kernels.threads import map_in_threads
 from secateur.rows.rows import Rows
 from secateur.tree.tree import Tree
-
-__all__ = ["CodedColumns", "code_columns"]
 
 MOST_SHORT = 1 << 16  # codes of two bytes
 BEYOND, MISSING = np.inf, np.nan  # the last two values of each column

@@ -4,15 +4,11 @@ A name differs from the values below it: a word over numbers, a word that no row
 are none. A first line that looks like any other is one.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Collection
 
 from secateur.rows.file_faults import long_fields
-
-__all__ = ["has_header"]
 
 LOOKED_AT = 1_000  # lines
 YEAR = re.compile("(19|20)[0-9]{2}")

@@ -17,8 +17,6 @@ from secateur.rows.leftovers import make_room
 from secateur.rows.sources import BATCH_ROWS, Source, cut
 from secateur.rows.written_values import TRUTH_WORDS
 
-__all__ = ["open_files", "open_query", "open_relation_object", "quote"]
-
 TEXT_FORMATS = ("csv", "tsv", "json")
 ARROW_READERS = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")  # from new to old releases of DuckDB
 

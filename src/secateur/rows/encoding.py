@@ -1,7 +1,5 @@
 """Encode one column as the tree reads it: numbers, codes of labels, or codes of cells."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import repeat
@@ -14,23 +12,6 @@ from secateur.errors import InputError, shorten
 from secateur.rows.written_values import read_written, to_arrow
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Label, Tree
-
-__all__ = [
-    "EXACT",
-    "as_objects",
-    "category_code",
-    "check_whole",
-    "cut_blanks",
-    "frame_numbers",
-    "is_missing",
-    "is_trimmed",
-    "read_column",
-    "read_objects",
-    "read_source",
-    "recode",
-    "rounds_twice",
-    "to_terms",
-]
 
 EXACT = 2**53  # floats hold every whole number up to here
 

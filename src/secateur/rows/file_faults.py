@@ -4,8 +4,6 @@ DuckDB's own ``store_rejects`` reports lines of another length, but neither a wr
 its sniffer gives up before it stores anything.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip
@@ -19,8 +17,6 @@ from secateur.errors import InputError
 from secateur.limits import MAX_LINE
 from secateur.rows.packed_bytes import check_growth
 from secateur.rows.regular_files import CHUNK
-
-__all__ = ["UNPACKING_ERRORS", "check_packed", "find_fault", "long_fields", "open_bytes", "unpacking_error"]
 
 # What gzip raises if a file is cut or damaged.
 UNPACKING_ERRORS = (OSError, EOFError, zlib.error)

@@ -1,7 +1,5 @@
 """Find a file, tell its format by its first bytes, and bring its text to UTF-8."""
 
-from __future__ import annotations
-
 import codecs
 import os
 import re
@@ -13,8 +11,6 @@ from secateur.errors import InputError
 from secateur.limits import MAX_INPUT
 from secateur.rows.file_faults import UNPACKING_ERRORS, open_bytes, unpacking_error
 from secateur.rows.regular_files import CHUNK, check_ends, copy_stream, open_file
-
-__all__ = ["BLANKS", "FORMATS", "HEAD", "as_utf8", "escape_wildcards", "find_file", "find_format", "read_head"]
 
 FORMATS = ("csv", "tsv", "json", "parquet", "arrow")
 BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may precede JSON or XML: UTF-8's byte order mark, and blanks

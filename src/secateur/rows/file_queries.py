@@ -4,8 +4,6 @@ The text of a CSV stays as it is written: ``yes`` and dates are text, and a colu
 do.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import json
@@ -25,8 +23,6 @@ from secateur.rows.csv_header import has_header
 from secateur.rows.file_faults import check_packed, find_fault, long_fields
 from secateur.rows.file_format import BLANKS, FORMATS, HEAD, as_utf8, escape_wildcards, find_format, read_head
 from secateur.rows.regular_files import open_file
-
-__all__ = ["MISSING", "FileRelation", "check_twice", "check_width", "connect", "open_relation", "read_header_names"]
 
 # Texts that mean a blank in CSV files, beside those of --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")

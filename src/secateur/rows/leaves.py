@@ -1,7 +1,5 @@
 """Route rows through a tree to the leaves they reach."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -12,8 +10,6 @@ from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.threads import map_in_threads
 from secateur.rows.rows import Rows
 from secateur.tree.tree import Tree
-
-__all__ = ["apply_tree", "count_classes", "sum_up"]
 
 # numpy routes so many rows in about as long as it takes to load compiled code.
 PLAIN_ROWS = 1 << 21

@@ -1,15 +1,11 @@
 """Directories of this run that must be gone at its end, also where nothing can be unwound."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-__all__ = ["forget", "make_room", "note", "remove_leftovers"]
 
 _noted: dict[Path, Callable[[], object]] = {}  # how each directory that there is now is removed
 

@@ -21,8 +21,6 @@ from secateur.rows.table_columns import derives, read_features
 from secateur.rows.written_values import to_label_types
 from secateur.tree.tree import Tree
 
-__all__ = ["MemoryRows"]
-
 
 class MemoryRows(RowSource):
     """An array, a data frame or checked Rows; labels and weights may be columns of the frame, by name."""

@@ -1,7 +1,5 @@
 """Open rows of any kind: the only place that asks which kind came."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -17,8 +15,6 @@ from secateur.rows.memory_rows import MemoryRows
 from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
 from secateur.rows.rows import Rows
 from secateur.rows.sources import Source, open_dataset, open_lazy_frame, open_reader
-
-__all__ = ["check_pair", "hold_rows", "open_rows", "open_source"]
 
 TABLES = "a path, a DuckDB relation or (connection, SQL), or a table of Arrow, polars or pandas"
 

@@ -1,7 +1,5 @@
 """Pack bytes with gzip, and unpack gzip and zip up to a limit: a small file can hold a very large one."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
@@ -11,8 +9,6 @@ from io import BytesIO
 
 from secateur.errors import FormatError, InputError
 from secateur.limits import JSON_MARKS, MAX_GROWTH, MAX_MODEL, Limit, check_parsed_size, format_bytes
-
-__all__ = ["ENDING", "check_growth", "check_zip_size", "has_packed_name", "is_packed", "pack", "peek", "unpack"]
 
 MAGIC = b"\x1f\x8b"
 ENDING = ".gz"

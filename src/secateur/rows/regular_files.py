@@ -1,7 +1,5 @@
 """Open files on this machine: regular ones, for a device never ends and a named pipe may never begin."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
@@ -12,8 +10,6 @@ from typing import IO
 
 from secateur.errors import InputError, did_you_mean
 from secateur.limits import MAX_INPUT, MAX_MODEL, Limit, format_bytes
-
-__all__ = ["check_ends", "copy_stream", "open_file", "read_whole"]
 
 CHUNK = 1 << 20
 # Pipes that the shell opened for us, as in `secateur simplify <(zcat loans.csv.gz)`: somebody holds the other end.

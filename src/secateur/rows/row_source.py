@@ -20,8 +20,6 @@ from secateur.tree.tree import Tree
 if TYPE_CHECKING:
     from secateur.rows.memory_rows import MemoryRows
 
-__all__ = ["Counter", "Decider", "GivenRows", "ModelTerms", "Progress", "RowSource"]
-
 Progress = Callable[[int, int | None], object]
 """Takes the number of rows or trees done, and of all of them if that is known."""
 

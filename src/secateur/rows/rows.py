@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BLOCK_ROWS", "Block", "LabelledRows", "Rows"]
-
 # Large enough to be worth a thread, small enough that a converted block stays in the processor's cache and that threads
 # end at about the same time. A multiple of 64 keeps blocks on the boundaries of mask words.
 BLOCK_ROWS = 1 << 14

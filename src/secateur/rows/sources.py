@@ -13,8 +13,6 @@ from typing import Any
 from secateur.errors import InputError, did_you_mean, first_line, shorten
 from secateur.rows.arrow_files import checked
 
-__all__ = ["BATCH_ROWS", "Source", "cut", "open_dataset", "open_lazy_frame", "open_reader"]
-
 # Batches that a dataset may read ahead: its own choice takes a gigabyte.
 AHEAD = 2
 

@@ -18,8 +18,6 @@ Locks of :mod:`fcntl` on the output directories themselves keep two runs from mo
 has no locks, or the system no :mod:`fcntl`, files are still written whole, and nothing is taken for a dead run's.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -37,17 +35,6 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
-
-__all__ = [
-    "Move",
-    "StagingDirectory",
-    "clean_dead",
-    "drop_journal",
-    "keep_journal",
-    "lock_directories",
-    "sync_directory",
-    "take_back",
-]
 
 NAME = re.compile(r"\.secateur-[0-9a-f]{16}")
 HELD = re.compile(r"lock|journal(\.part)?|\d+\.(new|old)")

@@ -1,7 +1,5 @@
 """The columns of a table: which of them a tree reads, and under which names."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,18 +9,6 @@ import numpy as np
 from secateur.errors import InputError, shorten
 from secateur.rows.sources import Source
 from secateur.tree.tree import Tree
-
-__all__ = [
-    "asked_features",
-    "derives",
-    "find_beside",
-    "find_texts",
-    "fit_tree_to",
-    "own_features",
-    "own_names",
-    "read_features",
-    "tested_features",
-]
 
 
 def derives(tree: Tree) -> bool:

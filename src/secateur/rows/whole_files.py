@@ -3,8 +3,6 @@
 They are written in staging directories beside their places, and moved from there.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil
@@ -18,8 +16,6 @@ from typing import Any
 
 from secateur.errors import InputError
 from secateur.rows import staging
-
-__all__ = ["check_not_read", "encode_text", "is_device", "stage_file", "stage_files", "write_whole"]
 
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
 

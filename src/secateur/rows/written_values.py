@@ -1,7 +1,5 @@
 """Read what files hold as text: the numbers that texts, dates and times of a column mean, truth values and labels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +8,6 @@ from numpy.typing import NDArray
 
 from secateur.errors import InputError
 from secateur.tree.column_parsers import DAY, STEPS, ColumnParser
-
-__all__ = ["TRUTH_WORDS", "as_label", "as_truth", "find_unread", "read_written", "to_arrow", "to_label_types"]
 
 # A CSV column that holds nothing else holds truth values.
 TRUTH_WORDS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}

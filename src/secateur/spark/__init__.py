@@ -3,8 +3,6 @@
 Needs ``secateur[spark]`` and Java 17; collecting evidence needs secateur on the workers too. See ``docs/spark.md``.
 """
 
-from __future__ import annotations
-
 from secateur.spark.auditing import audit
 from secateur.spark.collection import collect_evidence
 from secateur.spark.prediction import predict

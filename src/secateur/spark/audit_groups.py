@@ -3,8 +3,6 @@
 Imported only when SQL is used, like sqlglot.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,8 +18,6 @@ from secateur.results.audit import AuditCounts, find_cells
 from secateur.rows.checking import TOO_MUCH_WEIGHT
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree
-
-__all__ = ["add_coverage", "count_groups"]
 
 SHOWN_REFUSALS = 3
 

@@ -6,6 +6,7 @@ secateur, because Spark plans a statement of hundreds of rules for a minute.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +25,6 @@ from secateur.spark.prediction import check_rules
 from secateur.spark.session import check_frame, has_secateur, in_small_methods, name_rows, spark_failures
 from secateur.spark.tasks import CountingTask, RowReader, sum_counts, sum_in_order
 from secateur.tree.tree import Tree
-
-__all__ = ["audit", "count_audit", "count_lines"]
 
 MOST_IN_SQL = 100  # rules, beyond which tasks are faster
 RULES_AT_ONCE = 100  # that a pass over the rows counts the coverage of: each is a column of a statement
@@ -170,35 +169,31 @@ class _Table:
         return statement.refusals, groups
 
     def add_coverage(self, rules: Rules, counts: AuditCounts) -> None:
-        """Count the rows of the rules that were widened, some at a time."""
-        from secateur.export.sql_audit import coverage_to_sql
+        """Count the rows of the rules that were widened."""
         from secateur.spark.audit_groups import add_coverage
 
-        widened = np.unique(rules.paths.rule[rules.deleted]).tolist()
-        for first in range(0, len(widened), RULES_AT_ONCE):
-            asked = widened[first : first + RULES_AT_ONCE]
-            with name_rows(self.rows) as table:
-                text = coverage_to_sql(rules, asked, self.label, "spark", table, **self.told, by=self.by_part)
-                covered = self.df.sparkSession.sql(text)
-            found = self._fetch(covered, text)
-            add_coverage(
-                counts, asked, sorted(found, key=lambda group: (group.get(self.part or "", 0), group["truth"]))
-            )
+        for asked, groups in self._fetch_coverage(rules, np.unique(rules.paths.rule[rules.deleted]).tolist()):
+            add_coverage(counts, asked, groups)
 
     def count_covered(self, rules: Rules) -> NDArray[np.float64]:
-        """Count the rows of each class that satisfy each written rule, some rules at a time."""
+        """Count the rows of each class that satisfy each written rule."""
+        covered = np.zeros((len(rules), rules.tree.n_classes))
+        for number, (asked, groups) in enumerate(self._fetch_coverage(rules, rules.leaves.tolist())):
+            for group in groups:
+                for place in range(len(asked)):
+                    covered[number * RULES_AT_ONCE + place, group["truth"]] += float(group[f"rows_{place}"])
+        return covered
+
+    def _fetch_coverage(self, rules: Rules, every: list[int]) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
+        """Give some rules at a time, and the groups of their rows in the order in which they are to be added."""
         from secateur.export.sql_audit import coverage_to_sql
 
-        covered, asked = np.zeros((len(rules), rules.tree.n_classes)), rules.leaves.tolist()
-        for first in range(0, len(asked), RULES_AT_ONCE):
-            some = asked[first : first + RULES_AT_ONCE]
+        for first in range(0, len(every), RULES_AT_ONCE):
+            asked = every[first : first + RULES_AT_ONCE]
             with name_rows(self.rows) as table:
-                text = coverage_to_sql(rules, some, self.label, "spark", table, **self.told, by=self.by_part)
+                text = coverage_to_sql(rules, asked, self.label, "spark", table, **self.told, by=self.by_part)
                 found = self._fetch(self.df.sparkSession.sql(text), text)
-            for group in sorted(found, key=lambda group: (group.get(self.part or "", 0), group["truth"])):
-                for place in range(len(some)):
-                    covered[first + place, group["truth"]] += float(group[f"rows_{place}"])
-        return covered
+            yield asked, sorted(found, key=lambda group: (group.get(self.part or "", 0), group["truth"]))
 
     def _fetch(self, counted: Any, text: str) -> list[dict[str, Any]]:
         with in_small_methods(self.df.sparkSession, text):

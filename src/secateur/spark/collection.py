@@ -1,15 +1,11 @@
 """Collect evidence on Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 from secateur import evidence_collection
 from secateur.counting.counted_evidence import Evidence
 from secateur.spark.session import check_frame
-
-__all__ = ["collect_evidence"]
 
 
 def collect_evidence(

@@ -1,7 +1,5 @@
 """Find and check the columns that a tree asks for in a Spark DataFrame, before any job runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,17 +11,6 @@ from secateur.frames import check_unique
 from secateur.rows.table_columns import tested_features
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
-
-__all__ = [
-    "Placement",
-    "check_beside",
-    "has_length",
-    "list_tested",
-    "narrow_tree",
-    "place_columns",
-    "quote",
-    "typed_table",
-]
 
 WHOLE = ("ByteType", "ShortType", "IntegerType", "LongType")
 NUMERIC = (*WHOLE, "FloatType", "DoubleType", "DecimalType", "BooleanType")

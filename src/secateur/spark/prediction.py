@@ -1,15 +1,11 @@
 """Predict rows on Spark by SQL, without secateur on the workers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from secateur.errors import InputError, ParameterError
 from secateur.rules.rules import Rules
 from secateur.spark.columns import list_tested, place_columns, quote
 from secateur.spark.session import check_frame, name_rows, spark_failures
-
-__all__ = ["check_rules", "predict"]
 
 
 def predict(rules: Rules, df: Any, column: str = "prediction") -> Any:

@@ -1,7 +1,5 @@
 """Rows on Spark, counted, predicted and audited without collecting them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -21,8 +19,6 @@ from secateur.spark.session import check_frame, spark_failures
 from secateur.spark.tasks import CountingTask, RowReader, sum_counts
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
-
-__all__ = ["SparkRows"]
 
 
 class SparkRows(RowSource):

@@ -1,7 +1,5 @@
 """Open a Spark session, name its rows for SQL, and turn Spark's failures into sentences."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -12,8 +10,6 @@ from typing import Any
 from uuid import uuid4
 
 from secateur.errors import InputError, SecateurError
-
-__all__ = ["check_frame", "has_secateur", "in_small_methods", "name_rows", "open_session", "spark_failures"]
 
 NO_PYSPARK = "Spark is not installed here: pip install 'secateur[spark]'."
 NO_JAVA = (

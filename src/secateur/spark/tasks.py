@@ -4,8 +4,6 @@ A task never raises for what it finds in rows. It emits the sentence that the sa
 raises it: otherwise Spark would try again, and the user would see Java's stack.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,8 +22,6 @@ from secateur.rows.table_columns import derives
 from secateur.spark.columns import Placement, quote
 from secateur.spark.session import spark_failures
 from secateur.tree.tree import Tree
-
-__all__ = ["CountingTask", "RowReader", "sum_counts", "sum_in_order"]
 
 # A task emits a number for a cell, with its partition; or a sentence about the rows.
 SCHEMA = "cell bigint, part int, value double, problem string"

@@ -1,7 +1,5 @@
 """Ask a model for its answers: a class for each row, never more rows than it may be asked."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,8 +8,6 @@ from numpy.typing import NDArray
 from secateur.adapters.model_checks import fitted_names
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, first_line, shorten
 from secateur.frames import frame_columns
-
-__all__ = ["Respondent", "name_model"]
 
 MAKE_CLASSES = "pass a function that gives a class for each row, such as lambda X: model.predict(X) > 0.5"
 

@@ -23,8 +23,6 @@ from secateur.frames import check_unique, frame_columns
 from secateur.rows.encoding import as_objects, is_missing
 from secateur.tree.tree import Label
 
-__all__ = ["MAX_CATEGORIES", "Coding", "ColumnCoding", "Table", "code_columns", "open_table"]
-
 MAX_CATEGORIES = 20  # values of a column that are told apart, the commonest
 
 

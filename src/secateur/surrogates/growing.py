@@ -8,8 +8,6 @@ show a tree how the model answers between the rows, which few rows alone do not;
 what matters is how the model answers where rows are.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,11 +20,6 @@ from secateur.surrogates.columns import Coding
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Tree, make_tree
 from secateur.words.numbers import shorten_number
-
-__all__ = [
-    *("NEIGHBOUR_WEIGHT", "POWERS", "RARE", "SIZES", "GrownTree", "draw_neighbours", "estimate_fidelity", "grow"),
-    "weigh_classes",
-]
 
 NEIGHBOUR_WEIGHT = 0.3  # of a row
 RARE, POWERS = 0.1, (0.0, 0.5)  # with a class below this share of the answers, trees are also grown with it weighed up

@@ -4,8 +4,6 @@ A child is added after its parent, so ids grow from parent to child as the contr
 the call that makes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,8 +11,6 @@ import numpy as np
 
 from secateur.errors import InvalidTreeError
 from secateur.tree.tree import Label, Tree, make_tree
-
-__all__ = ["TreeBuilder"]
 
 
 @dataclass

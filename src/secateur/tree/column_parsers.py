@@ -5,13 +5,9 @@ which number each text means; where a column of categories holds ``" Private"``,
 part of the tree, so that every later table is read alike, however it is stored.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property
-
-__all__ = ["DAY", "MOST_DAYS", "STEPS", "ColumnParser"]
 
 # Microseconds in each step that dates and times are rounded down to.
 STEPS = {"day": 86_400_000_000, "minute": 60_000_000, "second": 1_000_000, "microsecond": 1}

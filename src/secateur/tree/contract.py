@@ -15,8 +15,6 @@ from secateur.tree.decimals import MOST_DECIMALS
 if TYPE_CHECKING:
     from secateur.tree.tree import Tree
 
-__all__ = ["check_tree", "freeze_tree", "require"]
-
 COMPARISON_DTYPES = ("float32", "float64")
 
 

@@ -1,14 +1,10 @@
 """Round limits to numbers with a fixed number of decimals."""
 
-from __future__ import annotations
-
 import math
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import lru_cache
 
 import numpy as np
-
-__all__ = ["MOST_DECIMALS", "last_with_decimals", "next_with_decimals", "round_down_to_decimals"]
 
 MOST_DECIMALS = 15
 _EXACT = Context(prec=1100, rounding=ROUND_FLOOR)  # enough digits to write out every float64

@@ -1,7 +1,5 @@
 """Compare the tree that rules were made from with the tree of a model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -9,8 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from secateur.tree.tree import Tree, is_same
-
-__all__ = ["Comparison", "compare_trees", "find_tree_differences"]
 
 ROUNDING = 1e-9  # sums of weights may be taken in another order
 
@@ -60,21 +56,11 @@ def find_tree_differences(tree: Tree, other: Tree) -> list[str]:
 
 
 class Comparison(NamedTuple):
-    """How what is stored beside rules compares with the model.
+    """How what is stored beside rules compares with the model."""
 
-    Attributes
-    ----------
-    title : str
-        What was compared, as a check says it.
-    differing : tuple of str
-        What differs, a sentence each.
-    unsaid : frozenset of str
-        Fields of stored rules that the model says nothing about, by path.
-    """
-
-    title: str
-    differing: tuple[str, ...]
-    unsaid: frozenset[str] = frozenset()
+    title: str  # what was compared, as a check says it
+    differing: tuple[str, ...]  # what differs, a sentence each
+    unsaid: frozenset[str] = frozenset()  # fields of stored rules that the model says nothing about, by path
 
 
 def compare_trees(tree: Tree, other: Tree) -> Comparison:

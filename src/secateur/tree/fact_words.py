@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from secateur.tree.regions import Region
     from secateur.tree.tree import Label, Tree
 
-__all__ = ["find_false_words", "word_facts"]
-
 # A name with an operator stands between backticks, as in a fact that a person writes.
 PLAIN = re.compile(r"(?!.*(?:[<>=`{}]|\b(?:in|is|not|implies)\b))\S(?:.*\S)?")
 PLAIN_LABEL = re.compile(r"""[^\s,"'{}<][^,"'{}<]*(?<!\s)""")

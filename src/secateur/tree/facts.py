@@ -17,8 +17,6 @@ from secateur.tree.shown_text import show_text
 if TYPE_CHECKING:
     from secateur.tree.tree import Label
 
-__all__ = ["NO_FACTS", "Claim", "Facts", "Group", "Implication", "Order"]
-
 
 @dataclass(frozen=True)
 class Group:

@@ -5,8 +5,6 @@ absent threshold is null, and +inf is the text "inf". The fields are specified i
 that read parts raise a KeyError, TypeError or ValueError for what has the wrong shape.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence
@@ -25,8 +23,6 @@ from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication, Orde
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.regions import Region
 from secateur.tree.tree import Tree
-
-__all__ = ["FORMAT", "VERSION", "read_header", "tree_from_dict", "tree_from_json", "tree_to_dict", "tree_to_json"]
 
 FORMAT = "secateur-tree"
 VERSION = 1

@@ -8,8 +8,6 @@ Conventions used below and by all methods:
 - An edge's orientation is relative to the class of the leaf under study (with two classes: the paper's C1/C0).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cached_property, wraps
 from itertools import pairwise
@@ -22,8 +20,6 @@ from secateur.errors import InputError
 from secateur.limits import MAX_CONDITIONS
 from secateur.tree.shares import divide_or_nan
 from secateur.tree.tree import Tree
-
-__all__ = ["DEFAULT_RF_TOL", "Paths", "find_runs", "trace_paths"]
 
 DEFAULT_RF_TOL = 1e-12
 KEPT_NODES = 4_096  # the paths of a larger tree take as much space as all else, and working on them more time

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from secateur.tree.tree import Tree
 
-__all__ = ["BESIDE_A_LIMIT", "Columns", "find_cuts", "is_closed", "join_cells"]
-
 # How a remark ends that says which rows a promise about all rows leaves out.
 BESIDE_A_LIMIT = "may go the other way."
 

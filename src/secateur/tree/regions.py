@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
 
-__all__ = [
-    "Region",
-    "domain_of",
-    "meet_regions",
-    "pick_common_value",
-    "pick_number",
-    "pick_value",
-    "read_links",
-    "regions_of_links",
-]
-
 
 class Region(NamedTuple):
     """The values of one feature that a conjunction of conditions allows."""

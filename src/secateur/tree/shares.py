@@ -1,14 +1,10 @@
 """Shares of counts, where a count may be zero or unknown."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["SLACK", "compare_reliability", "divide_or_nan", "none_if_nan"]
 
 SLACK = 1e-12  # what rounding explains, of a difference of two shares
 
@@ -19,20 +15,7 @@ def compare_reliability(
     """Tell whether rules' reliabilities lie within a tolerance of others (0), below (-1) or above (+1).
 
     Counts of rows are compared as fractions, with the tolerance as the decimal number that was written; sums of
-    weights, which are rounded, with a slack.
-
-    Parameters
-    ----------
-    counts, others : ndarray of float64, shape (n_rules, n_classes)
-        Rows of each class.
-    class_ids : ndarray of int, shape (n_rules,)
-        The rules' classes.
-    tolerance : float
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rules,)
-        NaN where one of the two has no rows.
+    weights, which are rounded, with a slack. NaN where one of the two has no rows.
 
     Examples
     --------

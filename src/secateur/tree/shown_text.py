@@ -4,11 +4,7 @@ A column may be called anything. In a text for people, a new line in its name wo
 sequence would colour the terminal, and a mark of direction would turn the words after it round.
 """
 
-from __future__ import annotations
-
 import re
-
-__all__ = ["INVISIBLE", "show_text"]
 
 # Control characters, line separators, marks of direction, joiners of nothing, tags, and halves of characters. Soft
 # hyphens and the joiners that Persian, Hindi and emoji are spelled with stay.

@@ -21,8 +21,6 @@ from secateur.tree.facts import NO_FACTS, Facts
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.shown_text import show_text
 
-__all__ = ["SMALL_TREE_NODES", "Label", "Tree", "make_tree"]
-
 Label = str | int | float | bool
 """What a class label or a category may be: the scalars that JSON can carry exactly."""
 

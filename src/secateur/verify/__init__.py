@@ -4,8 +4,6 @@ It shares nothing with the code that deletes and chooses: it imports only the tr
 counts anew, and decides exactness by comparing every rule's box with every leaf's box.
 """
 
-from __future__ import annotations
-
 from secateur.verify.checker import verify_rules
 from secateur.verify.verification import Verification
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from secateur.verify.paths import Paths
     from secateur.verify.possible import Possible
 
-__all__ = ["Allowed", "Boxes", "cut_cell", "find_foreign_leaves", "meet_domains"]
-
 
 class Boxes:
     """What the kept links of some rules allow each feature that the tree tests.

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Domain = tuple[NDArray[Any], NDArray[np.int64]]
     RowReader = Callable[[], Iterable[Chunk]]
 
-__all__ = ["COUNT_TOLERANCE", "Case", "Counted", "find_beyond", "find_shares"]
-
 # Sums of weights may be taken in another order here than where they were counted.
 COUNT_TOLERANCE = 1e-9
 # Boxes are made for so many rules at a time that they have about this many sides, and as many links make them.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
     from secateur.verify.case import Domain, RowReader
 
-__all__ = ["verify_rules"]
-
 UNCHECKED = (
     "not recounted, because no training rows were passed",
     "not compared, because no model was passed",

@@ -1,21 +1,13 @@
 """Say in words how recounted rows differ from those that rules state."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["compare_totals", "describe_difference"]
-
 SHOWN_CLASSES = 5
 ROUNDING = 1e-9
-WORDS = {
-    "class_counts": "covers",
-    "leaf_counts": "has in its leaf",
-    "decided_counts": "decides",
-}
+WORDS = {"class_counts": "covers", "leaf_counts": "has in its leaf", "decided_counts": "decides"}
 
 
 def describe_difference(

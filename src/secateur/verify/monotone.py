@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from secateur.verify.paths import Paths
     from secateur.verify.possible import Possible
 
-__all__ = ["Monotone", "check_signs"]
-
 # Every combination of what columns hold together is tried, and every two that are possible are compared.
 MOST_COMBINATIONS = 1 << 16
 MOST_STATES = 1 << 13

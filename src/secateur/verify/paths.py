@@ -1,7 +1,5 @@
 """Work out the paths and splits of a tree anew."""
 
-from __future__ import annotations
-
 from array import array
 from typing import Any, NamedTuple
 
@@ -9,8 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.tree.tree import Tree
-
-__all__ = ["Paths", "largest_not_above", "left_codes_of", "walk_paths"]
 
 
 class Paths(NamedTuple):

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
     from secateur.verify.boxes import Boxes
 
-__all__ = ["PlacedRows", "order_by_value"]
-
 UNBOUNDED = -1  # the end of places that have none
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
     from secateur.verify.boxes import Allowed, Boxes
 
-__all__ = ["Possible"]
-
 
 class Possible:
     """The facts of a tree that count."""

@@ -1,7 +1,5 @@
 """Check what each method promised of the rules of all leaves, one promise after another."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -17,8 +15,6 @@ from secateur.verify.monotone import Monotone, check_signs
 from secateur.verify.placed_rows import PlacedRows
 from secateur.verify.possible import Possible
 from secateur.verify.verification import NOT_RECHECKED, NOT_RECOUNTED, SHOWN_FAILURES
-
-__all__ = ["EACH_LEAF", "EXACT", "check_promises", "check_structure"]
 
 EXACT = ("none", "sibling", "redundancy", "exact", "faithful")
 WITHIN_TOLERANCE = ("faithful", "mismatch")
@@ -369,8 +365,7 @@ def _check_monotone(case: Case, signs: Any) -> None:
         )
     shortened = "for every row of a shortened rule there is one of its leaf that favours its class no more"
     case.report(
-        shortened if case.deleted.any() else "no rule was shortened",
-        [refuted[rule] for rule in sorted(refuted)],
+        shortened if case.deleted.any() else "no rule was shortened", [refuted[rule] for rule in sorted(refuted)]
     )
     about = f" that satisfy the facts {shorten(case.possible.words)}" if among else ""
     _check_sentence(case, f"all rows{about}, for which the tree was proved to be monotone in the stated signs")

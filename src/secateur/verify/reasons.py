@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from secateur.verify.case import Case
 
-__all__ = ["check_reasons"]
-
 # Each reason of a trial takes a box of its own; files with more conditions hold no reasons in words.
 MOST_TRIALS = 20_000
 SHIFTED = ("matched", "neutral", "inside-h")  # kinds that the change of the class share decides

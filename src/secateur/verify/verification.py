@@ -1,11 +1,7 @@
 """Verification: what the independent checker found."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from html import escape
-
-__all__ = ["NOT_RECHECKED", "NOT_RECOUNTED", "SHOWN_FAILURES", "Verification"]
 
 SHOWN_FAILURES = 5  # of one kind
 MOST_FAILURES = 20  # that are printed: a forest may have many

@@ -10,20 +10,16 @@ import numpy as np
 
 from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.run_walks import run_met
-from secateur.methods import Why
+from secateur.methods import Deletions, Why
 from secateur.methods.leaf_masks import LeafMasks, make_mask
-from secateur.tree.facts import NO_FACTS, Facts
+from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.methods import Deletions
     from secateur.rules.rules import Rules
-    from secateur.tree.facts import Claim, Group, Implication
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
-
-__all__ = ["FactsUsed", "find_facts_of_list", "list_facts"]
 
 EXACT = (Why.NO_FOREIGN_LEAF, Why.FEATURE_REDUNDANT)
 

@@ -4,8 +4,6 @@ A text that a machine may read never lies: a threshold is the shortest decimal t
 number of the tree's dtype on its side. What people read has a voice of its own (:mod:`secateur.words.plain_words`).
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -24,22 +22,6 @@ from secateur.tree.regions import Region, read_links
 from secateur.tree.shown_text import show_text
 from secateur.tree.tree import Label, Tree
 from secateur.words.dates import read_moment, read_moments
-
-__all__ = [
-    "EXACT",
-    "Condition",
-    "Voice",
-    "count_conditions",
-    "count_of",
-    "join_conditions",
-    "read_change",
-    "read_conditions",
-    "read_count",
-    "read_link",
-    "read_share",
-    "read_threshold",
-    "read_value",
-]
 
 # Behind the share of a rule's class, where another class has more of its rows.
 

@@ -4,8 +4,6 @@ A limit lies between two moments of the reading's step: the last that goes one w
 The words name one of the two, so that they send no row elsewhere.
 """
 
-from __future__ import annotations
-
 import math
 from datetime import date, timedelta
 from functools import lru_cache
@@ -13,8 +11,6 @@ from functools import lru_cache
 import numpy as np
 
 from secateur.tree.column_parsers import DAY, MOST_DAYS, STEPS, ColumnParser
-
-__all__ = ["first_beyond", "read_moment", "read_moments", "write_moment"]
 
 FIRST_DAY = date(1970, 1, 1)
 EARLIEST_DAY = -719_162  # the first of January of the year 1

@@ -6,8 +6,6 @@ If that still takes many digits, and the values of the column are known, the lim
 changes its side. Exports and ``text`` keep the exact number.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
@@ -16,8 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["ShortNumber", "find_neighbours", "needs_values", "shorten_number", "write_number"]
 
 SHORT_ENOUGH = 5  # significant digits that nobody minds; such a number is right for every possible row
 FEWEST_DIGITS = (
@@ -40,13 +36,8 @@ class ShortNumber(NamedTuple):
 def shorten_number(limit: float, dtype: str, below: float = math.nan, above: float = math.nan) -> ShortNumber:
     """Shorten a finite limit, a number of dtype, for people.
 
-    Parameters
-    ----------
-    limit : float
-    dtype : {"float32", "float64"}
-    below, above : float, default=nan
-        The values of the column next to the limit, ``below <= limit < above``; infinite where there is none, NaN if the
-        column's values are not known.
+    The values of the column next to it are ``below <= limit < above``; infinite where there is none, NaN if the
+    column's values are not known.
 
     Examples
     --------
@@ -86,16 +77,7 @@ def needs_values(limit: float, dtype: str) -> bool:
 def find_neighbours(values: NDArray[np.floating], limits: NDArray[np.floating]) -> NDArray[np.float64]:
     """Find the values next to some increasing limits: the last that does not exceed each, and the first that does.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n_rows,)
-        NaN is nobody's neighbour.
-    limits : ndarray, shape (n_limits,)
-
-    Returns
-    -------
-    ndarray of float64, shape (2, n_limits)
-        Infinite where there is no such value.
+    They are infinite where there is no such value; NaN is nobody's neighbour.
 
     Examples
     --------

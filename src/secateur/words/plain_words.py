@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
 
-__all__ = ["ROUNDED", "PlainVoice", "bracket_asked", "find_voice", "join_asked", "read_asked", "rounds_a_number"]
-
 UNKNOWN = (math.nan, math.nan)
 ROUNDED = (
     "Numbers are rounded so that no row of the table changes its side; rule.text, CSV and exports that run have the "
@@ -32,13 +30,7 @@ JOINING = re.compile(r"\s(or|and)\s")
 
 
 class PlainVoice(Voice):
-    """How a condition is put for people.
-
-    Parameters
-    ----------
-    neighbours : mapping of int to mapping of float to (float, float)
-        By feature and limit, the values of the column next to the limit, where they are known.
-    """
+    """How a condition is put for people; by feature and limit, it knows the values of the column next to a limit."""
 
     def __init__(self, neighbours: Mapping[int, Mapping[float, tuple[float, float]]]) -> None:
         self.neighbours = neighbours

@@ -6,24 +6,19 @@ Methods leave codes and numbers (:class:`secateur.methods.Why`); the words are m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from secateur.methods import Why
+from secateur.methods import Deletions, Why
 from secateur.tree.shares import SLACK, none_if_nan
 from secateur.tree.shown_text import show_text
 from secateur.words.conditions import read_change, read_link, read_share, read_share_beside, read_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secateur.methods import Deletions
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
     from secateur.words.witnesses import Point, Witnesses
-
-__all__ = ["Reason", "make_reasons"]
 
 KINDS = {int(why): why.kind for why in Why}
 RESTING = (Why.NO_FOREIGN_LEAF.kind, Why.FEATURE_REDUNDANT.kind)

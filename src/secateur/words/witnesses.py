@@ -21,8 +21,6 @@ from secateur.tree.regions import (
 )
 from secateur.tree.tree import Label, Tree
 
-__all__ = ["Point", "Witnesses"]
-
 Point = dict[str, "Label | None"]
 """Values of a row, by column name; None stands for missing."""
 

@@ -16,8 +16,6 @@ from secateur.adapters.pipelines.trace import Shape, Trace
 from secateur.rows.encoding import is_missing
 from secateur.tree.tree import Label, Tree
 
-__all__ = ["Asked", "Decoded", "decode_columns", "find_sides"]
-
 NUMERIC = (Shape.SAME, Shape.ORDERED, Shape.BINNED)
 CANNOT = "which cannot be inverted"
 

@@ -15,8 +15,6 @@ from secateur.adapters.pipelines.trace import Shape
 if TYPE_CHECKING:
     from secateur.adapters.pipelines.columns import Decoded
 
-__all__ = ["name_cells", "settle_numbers"]
-
 # A split lists the cells on its left, so many splits of many cells make lists too long to read.
 MOST_CODES = 2_000_000
 

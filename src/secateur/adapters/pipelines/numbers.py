@@ -21,8 +21,6 @@ from secateur.adapters.pipelines.probe import Probe, find_rejected
 from secateur.adapters.pipelines.trace import Shape, Trace
 from secateur.rows.encoding import as_objects
 
-__all__ = ["NumberSource", "Question", "Scale", "View", "find_limits", "look_at_columns", "look_beside_limits"]
-
 GRID_KEYS = 512
 GRID_SEEN = 256
 # Rows of one round of bisection: below this, more sections cost no time.

@@ -5,8 +5,6 @@ columns by name and compute in the type of their input. Only the columns that a 
 repeat one row that the pipeline is known to take.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +19,6 @@ from numpy.typing import NDArray
 from secateur.errors import InputError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.encoding import is_missing
-
-__all__ = ["Encoder", "Probe", "Sample", "check_width", "find_rejected", "make_sample", "take_rows"]
 
 # Cells of one encoded block; one-hot columns of many categories make rows wide.
 BLOCK_CELLS = 20_000_000

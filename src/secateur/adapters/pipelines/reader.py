@@ -10,8 +10,6 @@ Nodes keep their ids, children, classes and counts. A row given to the tree is w
 dtype is float64 although the tree behind compares float32.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,8 +33,6 @@ from secateur.tree.facts import Facts
 from secateur.tree.paths import trace_paths
 from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Tree
-
-__all__ = ["Derivation", "is_pipeline", "read_behind", "read_trees", "split_pipeline"]
 
 # So many of the rows given are sent through both the pipeline and the tree.
 CHECKED_ROWS = 10_000

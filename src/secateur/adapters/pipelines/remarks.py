@@ -1,7 +1,5 @@
 """Remarks for a reader of rules about the columns before a pipeline, a sentence each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,8 +8,6 @@ import numpy as np
 from secateur.adapters.pipelines.columns import Decoded
 from secateur.adapters.pipelines.trace import Shape
 from secateur.tree.pipeline_columns import BESIDE_A_LIMIT
-
-__all__ = ["collect_remarks"]
 
 SHOWN = 5
 

@@ -22,8 +22,6 @@ from secateur.errors import UnsupportedModelError
 from secateur.rows.encoding import is_missing
 from secateur.tree.tree import Label
 
-__all__ = ["Shape", "Trace", "check_fitted", "trace_steps"]
-
 # Functions that keep an order, and that FunctionTransformer is often given without an inverse.
 ORDERED_FUNCTIONS = frozenset(
     (

@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
 
-__all__ = [
-    *("DEFAULT_DEPTH", "MAX_CATEGORIES", "FittedTable", "choose_min_rows", "describe_facts", "find_facts", "fit_table"),
-    *("fit_tree", "label_rows", "read_one_tree", "simplify_fitted", "split_table"),
-]
-
 DEFAULT_DEPTH = 5
 # The most frequent categories of a column that are told apart; the others count as one.
 MAX_CATEGORIES = 20

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from secateur.cli.tables.table_file import TableFile
     from secateur.tree.tree import Tree
 
-__all__ = ["describe_unseen", "parse_row", "pick_columns", "pick_named", "read_for_tree", "to_types"]
-
 BLANKS = ("", "na", "nan", "null", "none", "missing", "?")
 
 

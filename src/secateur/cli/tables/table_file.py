@@ -1,28 +1,20 @@
 """Read a table from a file into a pandas frame, with DuckDB."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from secateur.errors import InputError
 from secateur.rows.arrow_files import open_arrow
 from secateur.rows.file_format import find_file
-from secateur.rows.file_queries import check_twice, check_width, connect, open_relation
+from secateur.rows.file_queries import FileRelation, check_twice, check_width, connect, open_relation
 from secateur.rows.leftovers import make_room
 from secateur.rows.written_values import TRUTH_WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from secateur.rows.file_queries import FileRelation
-
-__all__ = ["TableFile", "read_table"]
 
 # How many times its unpacked size in the file a table takes in memory, roughly.
 GROWTH = {"csv": 4, "tsv": 4, "json": 4, "parquet": 8, "arrow": 3}

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from secateur.cli.tables.table_file import TableFile
 
-__all__ = ["TrainingTable", "find_column", "make_training_table", "read_labels", "split_names"]
-
 # The most different whole numbers that are taken for classes.
 MAX_NUMBER_CLASSES = 30
 MAX_CLASSES = 200

@@ -4,27 +4,19 @@
 if all its values can be; one that is written so but for a few values is refused, with one of them.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError
 from secateur.rows.encoding import cut_blanks
 from secateur.rows.written_values import find_unread, read_written
 from secateur.tree.column_parsers import STEPS, ColumnParser
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Tree
-
-__all__ = ["Found", "cut_column", "describe_cut", "describe_readings", "find_reading", "read_values", "set_readings"]
+from secateur.tree.tree import Tree
 
 # Different texts that are looked at first, to leave columns of words alone.
 LOOKED_AT = 500

@@ -21,8 +21,6 @@ Node ids are the file's minus 1 if every child's id is larger than its parent's 
 numbered in preorder, the lower child first.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -36,8 +34,6 @@ from secateur.errors import FormatError, InputError, ParameterError, Unsupported
 from secateur.frames import frame_columns
 from secateur.limits import JSON_MARKS, check_parsed_size
 from secateur.tree.tree import Tree
-
-__all__ = ["read_iai", "read_model"]
 
 LEARNER = "OptimalTreeClassifier"
 MISSING = "missing"

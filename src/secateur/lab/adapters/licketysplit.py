@@ -12,8 +12,6 @@ numbered in the library's own preorder, so the k-th leaf by id is the k-th of it
 are kept, no counts. NaN is refused by the binarizer, and cast to an arbitrary number without it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,8 +22,6 @@ from secateur.adapters.model_checks import check_class, check_fitted, check_no_m
 from secateur.errors import UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.tree.tree import Tree, make_tree
-
-__all__ = ["read_model"]
 
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:

@@ -7,8 +7,6 @@ the counts are those rows, routed, as in its own predict_proba and export_dot. N
 preorder. The library refuses NaN.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -18,8 +16,6 @@ from secateur.adapters.model_checks import check_class, check_fitted, check_no_m
 from secateur.adapters.nodes import Node, grow_nodes, make_from_nodes
 from secateur.errors import UnsupportedModelError
 from secateur.tree.tree import Tree
-
-__all__ = ["read_model"]
 
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:

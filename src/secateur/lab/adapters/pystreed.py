@@ -12,8 +12,6 @@ anything else down to int32). The nodes carry class counts, indexed by label, bu
 library's own preorder. The library refuses NaN.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from itertools import chain
 from typing import Any, NamedTuple
@@ -25,8 +23,6 @@ from secateur.adapters.nodes import Node, grow_nodes, make_from_nodes
 from secateur.errors import UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.tree.tree import Label, Tree
-
-__all__ = ["read_model"]
 
 LARGEST_CODE = 9999
 """Numeric categories are written as codes 0, 1, … up to the largest one, which must stay a readable list."""
