@@ -1,1 +1,1 @@
-"""RuleSet to text, tables, JSON, SQL, code, PMML and ONNX; one format a file."""
+"""Rules to text, tables, JSON, SQL, code, PMML and ONNX; one format a file."""
