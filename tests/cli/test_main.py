@@ -22,6 +22,7 @@ from secateur.export.listing import make_listing
 from secateur.export.text import lay_out
 from secateur.rules.making import StoredContent
 from secateur.verify import Verification
+from secateur.words.conditions import count_of
 
 COMMANDS = ["simplify", "methods", "reproduce"]
 SCRIPT = Path(sys.executable).with_name("secateur")
@@ -107,7 +108,7 @@ def test_simplify_shows_a_short_list_of_every_method(table: str, method: str) ->
         assert line in result.stdout
     shown = one_line(result.stdout)
     sections = f" in {len(rules.sections)} sections" if len(rules.sections) > 1 else ""
-    size = f"{len(rules)} rules{sections} with {rules.n_conditions} conditions"
+    size = f"{count_of(len(rules), 'rule')}{sections} with {count_of(rules.n_conditions, 'condition')}"
     assert f"{size}; the tree has {rules.tree_rules} with {rules.tree_conditions}." in shown
     moves = ", and no probability moves by more than 10 points," if rules.keeps_shares else ""
     assert (f"No answer changes{moves} for any possible row." in shown) == rules.is_exact
@@ -145,7 +146,7 @@ def test_the_conflict_reaches_the_method() -> None:
 
 def test_the_budget_reaches_the_short_list() -> None:
     shown = [one_line(invoke("simplify", "--budget", share).stdout) for share in ("0", "1")]
-    counts = [int(re.findall(r"with (\d+) conditions; the tree", text)[0]) for text in shown]
+    counts = [int(re.findall(r"with (\d+) conditions?; the tree", text)[0]) for text in shown]
     assert counts[0] > counts[1]
     assert "get another class than from the tree" in shown[1]
 

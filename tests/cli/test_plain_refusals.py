@@ -61,3 +61,10 @@ def test_a_column_without_a_name_is_named_by_its_place(place: Path) -> None:
     said = refuse("simplify", place / "bare.csv", "--target", "13")
     assert "Its columns are 'column_1', 'column_2'" in said
     assert said.endswith("…, 'column_11' and 'column_12'.")
+
+
+def test_a_table_of_very_many_texts_is_refused_at_once(tmp_path: Path) -> None:
+    rows = pd.DataFrame({f"c{i}": ["a", "b", "a", "c"] for i in range(1_001)} | {"status": ["late", "paid"] * 2})
+    rows.to_csv(tmp_path / "wide.csv", index=False)
+    said = refuse("simplify", tmp_path / "wide.csv", "--target", "status")
+    assert "has 1,001 columns of texts, and at most 1,000 are read as categories or dates: leave columns out" in said

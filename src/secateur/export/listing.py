@@ -17,7 +17,7 @@ from secateur.results.line_words import (
 )
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
-from secateur.words.conditions import read_link
+from secateur.words.conditions import count_of, read_link
 from secateur.words.plain_words import ROUNDED, bracket_asked, join_asked, rounds_a_number
 
 
@@ -77,7 +77,8 @@ def make_listing(rules: Rules, *, reasons: bool = False, most: int | None = None
     kept, every = rules.n_conditions, rules.tree_conditions
     if rules.is_list:
         parts = f" in {len(rules.sections)} sections" if len(rules.sections) > 1 else ""
-        title = f"{len(rules)} rules{parts} with {kept} conditions; the tree has {rules.tree_rules} with {every}"
+        told = f"{count_of(len(rules), 'rule')}{parts} with {count_of(kept, 'condition')}"
+        title = f"{told}; the tree has {rules.tree_rules} with {every}"
     else:
         title = f"One rule for each of {rules.tree_rules} leaves, by {rules.method}: {kept} of {every} conditions left"
     after += [COUNTED_TWICE] if counts_rows_twice(rules) else []

@@ -30,6 +30,7 @@ SHOWN_COLUMNS = 8
 # Texts of which more than this share are different are names of rows, not categories.
 DISTINCT_SHARE = 0.5
 FEW_CATEGORIES = 20
+MOST_TEXTS = 1_000  # columns; scikit-learn looks at each one alone, several times
 # A text column with this share of numbers is meant to hold numbers.
 NUMBERS_SHARE = 0.9
 MAX_DECIMALS = 3
@@ -105,12 +106,17 @@ def make_training_table(
     kept, labels, notes, cut = read_labels(table, target, drop_classes, as_text=target in as_text)
     frame = frame[kept]  # its index still numbers the rows, for messages
     _check_classes(labels, target)
+    asked = [column for column in frame.columns if column != target and column not in dropped]
+    n_texts = sum(table.kinds[column] in ("text", "date") for column in asked)
+    if n_texts > MOST_TEXTS:
+        raise InputError(
+            f"{table.name} has {n_texts:,} columns of texts, and at most {MOST_TEXTS:,} are read as categories or "
+            "dates: leave columns out with --drop, or fit a tree to some columns and pass it with --model."
+        )
     categories, used, found = [], [], {}
     frame = frame.copy(deep=False)
     whole = set(table.whole)
-    for column in frame.columns:
-        if column == target or column in dropped:
-            continue
+    for column in asked:
         kind, everything = table.kinds[column], table.frame[column]
         if column in as_text and kind == "number":
             kind, everything = "text", everything.astype(object).map(as_label, na_action="ignore")
