@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import settings
@@ -38,6 +40,15 @@ def data_dir() -> str:
         if (place / "german.data").is_file():
             return str(place)
     pytest.skip("the published data files are not here: name their directory in SECATEUR_DATA")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def commands_made_once() -> Iterator[None]:
+    """Let typer make the commands of an app once, as a process does, and not for every call."""
+    import typer.testing
+
+    with mock.patch.object(typer.testing, "_get_command", cache(typer.testing._get_command)):
+        yield
 
 
 @pytest.fixture(autouse=True)
