@@ -15,8 +15,8 @@ from hypothesis import settings
 from secateur.kernels import compiling
 
 # How many examples are drawn where a test asks for some number of them, by the profile that HYPOTHESIS_PROFILE names.
-# "daily" draws the same ones each time, so that what lies beyond the first sixty, or the first tenth, is tried again and
-# again without a change; "thorough" looks for what is new.
+# "daily" draws the same ones each time, so that what lies beyond the first sixty, or the first tenth, would only be
+# tried again; "thorough" looks for what is new.
 EXAMPLES: dict[str, Callable[[int], int]] = {
     "quick": lambda asked: max(1, EXAMPLES["daily"](asked) // 10),
     "daily": lambda asked: min(asked, max(60, asked // 10)),
