@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import settings
 
 from secateur.kernels import compiling
 
-# How many of the examples that a test asks for are drawn, by the profile that HYPOTHESIS_PROFILE names.
-EXAMPLES = {"quick": 0.1, "daily": 1, "thorough": 10}
+# How many examples are drawn where a test asks for some number of them, by the profile that HYPOTHESIS_PROFILE names.
+# "daily" draws the same ones each time, so that what lies beyond the first sixty, or the first tenth, would only be
+# tried again; "thorough" looks for what is new.
+EXAMPLES: dict[str, Callable[[int], int]] = {
+    "quick": lambda asked: max(1, EXAMPLES["daily"](asked) // 10),
+    "daily": lambda asked: min(asked, max(60, asked // 10)),
+    "thorough": lambda asked: 10 * asked,
+}
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "daily")
 
 # Fixtures that start a program beside Python; one worker runs all tests of a program, so that it starts once. Spark has
@@ -32,6 +42,15 @@ def data_dir() -> str:
     pytest.skip("the published data files are not here: name their directory in SECATEUR_DATA")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def commands_made_once() -> Iterator[None]:
+    """Let typer make the commands of an app once, as a process does, and not for every call."""
+    import typer.testing
+
+    with mock.patch.object(typer.testing, "_get_command", cache(typer.testing._get_command)):
+        yield
+
+
 @pytest.fixture(autouse=True)
 def no_work_done() -> None:
     """Let a test choose between plain and compiled code as a new process does, whatever ran before it."""
@@ -48,11 +67,11 @@ def pytest_configure() -> None:
     """Set the number of examples of tests that ask for none."""
     if PROFILE not in EXAMPLES:
         raise pytest.UsageError(f"HYPOTHESIS_PROFILE must be one of {', '.join(EXAMPLES)}, not {PROFILE!r}.")
-    # A change is judged by what it changes, not by the draw of the day; "thorough" looks for what is new.
+    # A change is judged by what it changes, not by the draw of the day.
     is_repeatable = PROFILE != "thorough"
     # One example may wait for the compiler, so that no deadline is fair.
     settings.register_profile(
-        PROFILE, max_examples=_scale(settings().max_examples), derandomize=is_repeatable, deadline=None
+        PROFILE, max_examples=EXAMPLES[PROFILE](settings().max_examples), derandomize=is_repeatable, deadline=None
     )
     settings.load_profile(PROFILE)
 
@@ -66,8 +85,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for test in {getattr(item, "function", None) for item in items}:
         asked = getattr(test, "_hypothesis_internal_use_settings", None)
         if asked is not None and asked.max_examples != settings().max_examples:
-            test._hypothesis_internal_use_settings = settings(asked, max_examples=_scale(asked.max_examples))
+            test._hypothesis_internal_use_settings = settings(asked, max_examples=EXAMPLES[PROFILE](asked.max_examples))
 
 
-def _scale(n_examples: int) -> int:
-    return max(1, int(EXAMPLES[PROFILE] * n_examples))
+def pytest_collection_finish() -> None:
+    """Keep the modules and tests, which live to the end, out of every garbage collection."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the end of the process collect everything, or extensions report what lives on as leaks."""
+    gc.unfreeze()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Collection
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -23,10 +24,14 @@ def ask_predict(rules: Any, rows: pd.DataFrame) -> Said:
     return rules.predict(rows), None
 
 
+@cache
+def open_duckdb() -> duckdb.DuckDBPyConnection:
+    """One database for all questions, for opening it takes longer than most of them."""
+    return duckdb.connect(config={"threads": 1})
+
+
 def ask_duckdb(rules: Any, rows: pd.DataFrame) -> Said:
-    with duckdb.connect(config={"threads": 1}) as database:
-        database.register("rows", rows)
-        found = database.execute(rules.to_sql("duckdb")).df()
+    found = open_duckdb().register("rows", rows).execute(rules.to_sql("duckdb")).df()
     return found["prediction"], found["rule"]
 
 

@@ -40,11 +40,11 @@ def make_table(kind: str, frame: pd.DataFrame, place: Path) -> Any:
         return ds.dataset(table)
     if kind == "reader":
         return table.to_reader(100)
-    connection = duckdb.connect()
     if kind == "relation":
-        KEPT_OPEN.append(connection)
-        return connection.from_arrow(table)
+        KEPT_OPEN.append(duckdb.connect())
+        return KEPT_OPEN[-1].from_arrow(table)
     if kind == "query":
+        connection = duckdb.connect()
         connection.register("loans", table)
         return connection, "SELECT * FROM loans"
     if kind in ("glob", "directory"):

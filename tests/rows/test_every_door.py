@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,16 +17,27 @@ from secateur.errors import InputError
 expected = cache(doors.expect)
 
 
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Any]]:
+    """The rows with and without labels, as tables of every kind that can be read again."""
+    return {
+        kind: tuple(make_table(kind, frame, tmp_path_factory.mktemp("rows")) for frame in (doors.FRAME, doors.X))
+        for kind in KINDS
+        if kind != "reader"
+    }
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("door", doors.DOORS)
-def test_every_kind_of_rows_gives_what_rows_in_memory_give(door: str, tmp_path: Path) -> None:
+def test_every_kind_of_rows_gives_what_rows_in_memory_give(
+    door: str, tables: dict[str, tuple[Any, Any]], tmp_path: Path
+) -> None:
     wrong = []
     for kind in KINDS:
-        places = [tmp_path / f"{kind}-{n}" for n in range(2)]
-        for place in places:
-            place.mkdir()
-        table = make_table(kind, doors.FRAME, places[0])
-        alone = make_table(kind, doors.X, places[1])
+        if kind == "reader":
+            table, alone = (make_table(kind, frame, tmp_path) for frame in (doors.FRAME, doors.X))
+        else:
+            table, alone = tables[kind]
         if kind == "reader" and door == "the rules' own report":
             assert len(doors.knock(door, table, alone)) == 1, "a used-up reader leaves no slider"
         elif kind == "reader" and door == "compact":
