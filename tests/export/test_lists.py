@@ -49,7 +49,9 @@ def test_the_list_behind_all_exports_is_what_predict_and_apply_do(form: str, dat
     assert [number - 1 for _, (_, number, _) in taken] == lines.tolist()
     assert [label for _, (label, _, _) in taken] == rules.predict(frame).tolist()
     assert [label for _, (label, _, _) in taken] == [rules.lines[line].prediction for line in lines.tolist()]
-    assert [share for _, (_, _, share) in taken] == [rules.lines[line].reliability for line in lines.tolist()]
+    decided = [rules.lines[line] for line in lines.tolist()]
+    stated = [line.reliability if line.share is None else line.share for line in decided]
+    assert [share for _, (_, _, share) in taken] == stated
 
 
 @given(data=st.data())
@@ -125,6 +127,13 @@ def test_a_pipeline_is_asked_in_its_own_columns(form: str) -> None:
 # --- texts and tables -------------------------------------------------------------------------------------------------
 
 
+def cancer(**settings: Any) -> secateur.Rules:
+    data = load_breast_cancer()
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(data.data, data.target)
+    names = {"feature_names": data.feature_names, "class_names": data.target_names}
+    return secateur.simplify(model, data.data, data.target, **names, **settings)
+
+
 def iris(**settings: Any) -> secateur.Rules:
     data = load_iris()
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(data.data, data.target)
@@ -137,18 +146,19 @@ def iris(**settings: Any) -> secateur.Rules:
 
 
 def test_the_text_reads_like_this() -> None:
-    assert iris(budget=0.02).to_text().splitlines() == [
-        "These rules predict the class: of 150 training rows, 33.3% are setosa, 33.3% versicolor and 33.3% virginica.",
+    assert cancer(budget=0.02, sections=4).to_text().splitlines() == [
+        "These rules predict the class: of 569 training rows, 62.7% are benign and 37.3% malignant.",
         "",
-        "Among petal width (cm) > 0.8",
-        "  1. versicolor if petal length (cm) ≤ 4.95 and petal width (cm) ≤ 1.65          47 rows, 100.0% versicolor",
-        "  2. versicolor if 1.55 < petal width (cm) ≤ 1.75 and petal length (cm) > 4.95   3 rows, 66.7% versicolor",
-        "  3. virginica  otherwise                                                        50 rows, 98.0% virginica; "
-        "stated 100.0%",
-        "Among petal width (cm) ≤ 0.8",
-        "  4. setosa     always                                                           50 rows, 100.0% setosa",
+        "Among worst radius ≤ 16.795",
+        "  1. malignant if worst concave points > 0.1358 and worst texture > 25.67   27 rows, 88.9% malignant",
+        "  2. benign    otherwise                                                    "
+        "352 rows, 97.4% benign; stated 88.9%",
+        "Among worst radius > 16.795",
+        "  3. benign    if mean texture ≤ 16.11 and compactness error ≤ 0.020705     9 rows, 100.0% benign",
+        "  4. malignant otherwise                                                    "
+        "181 rows, 98.9% malignant; stated 99.4%",
         "",
-        "Right for 98.7% of the 150 training rows; always saying setosa is right for 33.3%.",
+        "Right for 97.5% of the 569 training rows; always saying benign is right for 62.7%.",
         "At most 2 % of the training rows, of all and of each class, get another class than from the tree, or a share "
         "more than 10 points away; on new rows that may be more.",
     ]
@@ -174,21 +184,20 @@ def test_tables_have_a_row_for_each_line(form: str) -> None:
 
 
 def test_headings_are_written_once_and_belong_to_every_line() -> None:
-    rules = iris(budget=0.02)
+    rules = cancer(budget=0.02, sections=4)
     assert len(rules.sections) == 2
-    heading = "petal width (cm) > 0.8"
     for write in (rules.to_text, rules.to_markdown):
-        assert write().count(f"Among {heading}") == 1
-        assert write(reasons=True).count("it belongs to the heading") == 2, "of both rules of the first section"
+        assert write().count("Among worst radius ≤ 16.795") == write().count("Among worst radius > 16.795") == 1
+        assert write(reasons=True).count("it belongs to the heading") == len(rules)
     stored = json.loads(rules.to_json())["lines"]
     assert [line["text"] for line in stored] == [
-        "0.80000002 < petal width (cm) <= 1.65 and petal length (cm) <= 4.95 => versicolor",
-        "1.55 < petal width (cm) <= 1.75 and petal length (cm) > 4.95 => versicolor",
-        "petal width (cm) > 0.80000002, otherwise => virginica",
-        "petal width (cm) <= 0.80000002, always => setosa",
+        "worst radius <= 16.795001 and worst concave points > 0.13580001 and worst texture > 25.670001 => malignant",
+        "worst radius <= 16.795001, otherwise => benign",
+        "worst radius > 16.795001 and mean texture <= 16.11 and compactness error <= 0.020705 => benign",
+        "worst radius > 16.795001, otherwise => malignant",
     ]
     asked = [row["section"] for row in csv.DictReader(io.StringIO(rules.to_csv()))]
-    assert asked == ["petal width (cm) > 0.80000002"] * 3 + ["petal width (cm) <= 0.80000002"]
+    assert asked == ["worst radius <= 16.795001"] * 2 + ["worst radius > 16.795001"] * 2
 
 
 def test_lines_keep_their_numbers_where_others_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

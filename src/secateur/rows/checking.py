@@ -250,8 +250,10 @@ def _as_plain_matrix(tree: Tree, X: Any) -> NDArray[Any] | None:
     if not np.isin(kinds, ["f", "i", "u"]).all() or X.size > FEW_CELLS:
         return None
     values: NDArray[Any] = X.to_numpy()
-    rounds = values.dtype.kind == "f" and (np.abs(values[:, kinds != "f"]) >= EXACT).any()  # as whole numbers may be
-    return None if rounds or values.dtype.kind not in "fiu" else values
+    whole = values[:, kinds != "f"]
+    # Large whole numbers may be rounded, or refused by the name of their column.
+    is_large = bool(whole.size) and max(-float(whole.min()), float(whole.max())) >= EXACT
+    return None if is_large or values.dtype.kind not in "fiu" else values
 
 
 def _convert_by_column(tree: Tree, table: Any, convert: Callable[[Any, int, int], NDArray[Any]]) -> Rows:

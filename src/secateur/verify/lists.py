@@ -330,8 +330,9 @@ def _check_kept(case: Case, lines: _Lines, boxes: Boxes, is_reached: NDArray[np.
         rule = int(case.paths.rule[entry])
         line = int(lines.line_of_rule[number_of[rule]]) if rule in number_of else -1
         leaf = place_of.get(int(nodes[entry]), -1)
-        span = range(case.paths.offsets[rule], case.paths.offsets[rule + 1])
-        links = [int(case.paths.links[one]) for one in span if lines.kept[one] and one != entry]
+        begin, end = int(case.paths.offsets[rule]), int(case.paths.offsets[rule + 1])
+        kept = begin + np.flatnonzero(lines.kept[begin:end])
+        links = case.paths.links[kept[kept != entry]].tolist()
         keeps = line >= 0 and leaf >= 0 and bool(is_reached[leaf]) and not lines.answers(line, leaf)
         keeps = keeps and lines.section_of_leaf[leaf] == lines.section_of_rule[number_of[rule]]
         if not (keeps and _meet(case, boxes, links, np.array([leaf]))[0]):
