@@ -398,7 +398,7 @@ def test_a_terminal_table_shows_every_line(rules: secateur.Rules, form: str) -> 
     console.print(rules)
     shown = console.export_text()
     if form == "list":
-        assert "1 rules with 2 conditions; the tree has 3 with 5" in shown
+        assert "1 rule with 2 conditions; the tree has 3 with 5" in shown
         assert "otherwise" in shown
     else:
         assert "One rule for each of 3 leaves, by sibling: 4 of 5 conditions left" in shown

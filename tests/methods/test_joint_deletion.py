@@ -118,18 +118,19 @@ def test_the_moves_are_those_of_the_slow_version(tree: Tree, data: st.DataObject
         if not len(exact.paths.links):
             return
         chosen = _Choosing(exact, form)
-        path = chosen.path
-    slow = Slow(chosen, chosen.cut, X, w, form.tolerance or 0.1)
-    steps = sorted({*(one for one in BUDGETS if one < max(budgets)), *budgets})
-    starts = dict(slow.lines)
-    for budget in steps:
-        kept = slow.spend(budget)
-        if budget in budgets:
-            found = path.spend(budget)
-            assert {index for index, stays in enumerate(found.stays) if stays} == set(kept)
-            for index, links in kept.items():
-                left = [link for place, link in enumerate(starts[index][1]) if place not in found.deleted[index]]
-                assert left == links
+        ways = chosen.ways
+    for way in ways:
+        slow = Slow(chosen, way.cut, X, w, form.tolerance or 0.1)
+        steps = sorted({*(one for one in BUDGETS if one < max(budgets)), *budgets})
+        starts = dict(slow.lines)
+        for budget in steps:
+            kept = slow.spend(budget)
+            if budget in budgets:
+                found = way.spend(budget)
+                assert {index for index, stays in enumerate(found.stays) if stays} == set(kept)
+                for index, links in kept.items():
+                    left = [link for place, link in enumerate(starts[index][1]) if place not in found.deleted[index]]
+                    assert left == links
 
 
 @pytest.mark.parametrize("tolerance", [0.1, 1.0])

@@ -33,7 +33,7 @@ from secateur.rules.writable import Writable
 from secateur.tree.difference import compare_trees
 from secateur.tree.shares import none_if_nan
 from secateur.words.assumptions import find_facts_of_list
-from secateur.words.conditions import read_conditions, read_share
+from secateur.words.conditions import count_of, read_conditions, read_share
 from secateur.words.plain_words import find_voice
 
 if TYPE_CHECKING:
@@ -791,7 +791,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         return {**kept, "training": None, "domain": None}  # the caller's rows stay with the caller
 
     def __repr__(self) -> str:
-        told = f"{len(self)} rules with {self.n_conditions} conditions"
+        told = f"{count_of(len(self), 'rule')} with {count_of(self.n_conditions, 'condition')}"
         if self.layout is None:
             told += ", one for each leaf"
         elif self.layout.n_sections == 1:
