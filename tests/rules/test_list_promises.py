@@ -13,6 +13,8 @@ import secateur
 from secateur.choosing import choose_lines
 from secateur.rules import line_counts
 from secateur.rules.decision_list import make_decision_list
+from secateur.tree.paths import trace_paths
+from secateur.words.conditions import read_conditions
 
 
 @pytest.fixture(scope="module")
@@ -265,3 +267,18 @@ def test_rules_with_another_field_keep_what_depends_on_the_tree_alone(
     assert other.paths is rules.paths
     assert other == rules
     assert other.each_leaf.paths is rules.paths
+
+
+def test_what_a_heading_does_not_let_be_missing_is_not_said_to_be() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age", "income"], accepts_missing=True)
+    root = builder.split("age", 30, missing="right")
+    low = builder.split("income", 10, parent=root, side="left")
+    builder.leaf([9, 1], parent=low, side="left")
+    deep = builder.split("age", 20, missing="left", parent=low, side="right")
+    builder.leaf([1, 9], parent=deep, side="left")
+    builder.leaf([8, 2], parent=deep, side="right")
+    builder.leaf([5, 6], parent=root, side="right")
+    tree = builder.build()
+    heading, own = int(tree.children_left[root]), int(tree.children_left[deep])
+    assert [one.text for one in read_conditions(tree, trace_paths(tree), [own])] == ["age <= 20 or missing"]
+    assert [one.text for one in read_conditions(tree, trace_paths(tree), [own], under=[heading])] == ["age <= 20"]

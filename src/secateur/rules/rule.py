@@ -95,7 +95,7 @@ class Rule:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """What the line asks beside its heading, as a person reads it: the bounds of one feature merged."""
-        return read_conditions(self._rules.tree, self._rules.paths, self._own_ids)
+        return read_conditions(self._rules.tree, self._rules.paths, self._own_ids, under=self._heading_ids)
 
     @property
     def whole_conditions(self) -> tuple[Condition, ...]:
@@ -105,6 +105,10 @@ class Rule:
     @property
     def _own_ids(self) -> tuple[int, ...]:
         return self.kept_ids[self._depth :]
+
+    @property
+    def _heading_ids(self) -> tuple[int, ...]:
+        return self.kept_ids[: self._depth]
 
     @property
     def source_conditions(self) -> tuple[Condition, ...]:
@@ -203,12 +207,12 @@ class Rule:
     @property
     def asks(self) -> tuple[str, ...]:
         """What the line asks beside its heading, a condition each, as people say it: ``income > 1,000``."""
-        return read_asked(self._rules, self._own_ids)
+        return read_asked(self._rules, self._own_ids, self._heading_ids)
 
     @property
     def heading(self) -> tuple[str, ...]:
         """What the heading of its section asks, a condition each, as people say it."""
-        return read_asked(self._rules, self.kept_ids[: self._depth])
+        return read_asked(self._rules, self._heading_ids)
 
     @property
     def asked(self) -> str:

@@ -115,8 +115,14 @@ class Voice:
 EXACT = Voice()
 
 
-def read_conditions(tree: Tree, paths: Paths, links: Iterable[int], voice: Voice = EXACT) -> tuple[Condition, ...]:
-    """Merge the links' conditions on each column, or group of columns for one categorical, in the path's order."""
+def read_conditions(
+    tree: Tree, paths: Paths, links: Iterable[int], voice: Voice = EXACT, under: Iterable[int] = ()
+) -> tuple[Condition, ...]:
+    """Merge the links' conditions on each column, or group of columns for one categorical, in the path's order.
+
+    ``under`` are links of a heading above: a value that it does not let be missing is not said to be.
+    """
+    above = {one.feature for one in read_conditions(tree, paths, under) if not one.missing} if under else set()
     chosen = [int(link) for link in links]
     group_of = tree.facts.group_of
     merged: dict[int, tuple[int, Region, list[int]]] = {}
@@ -129,6 +135,7 @@ def read_conditions(tree: Tree, paths: Paths, links: Iterable[int], voice: Voice
         merged[subject] = first, whole.meet(region), [*of_subject, link]
     conditions = []
     for subject, (feature, region, of_subject) in merged.items():
+        region = region._replace(missing=region.missing and feature not in above)
         name, levels = _describe(tree, subject)
         codes = sorted(region.codes or ())
         listed = None if levels is None else tuple(levels[code] for code in codes if code < len(levels))

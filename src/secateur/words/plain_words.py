@@ -115,9 +115,9 @@ def _look_around(rows: Rows, needed: Mapping[int, Sequence[float]]) -> dict[int,
     return found
 
 
-def read_asked(rules: Rules, links: Iterable[int]) -> tuple[str, ...]:
-    """Word what links ask together, a condition each, for people."""
-    return tuple(one.text for one in read_conditions(rules.tree, rules.paths, links, rules.voice))
+def read_asked(rules: Rules, links: Iterable[int], under: Iterable[int] = ()) -> tuple[str, ...]:
+    """Word what links ask together, under a heading of other links, a condition each, for people."""
+    return tuple(one.text for one in read_conditions(rules.tree, rules.paths, links, rules.voice, under))
 
 
 def join_asked(asked: Sequence[str]) -> str:
