@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.choosing import choose_lines
+from secateur.choosing import choose_lines, choose_lines_by_budget
 from secateur.errors import InputError, ParameterError
 
 IRIS = load_iris(as_frame=True)
@@ -213,3 +213,38 @@ def test_every_class_that_the_tree_predicts_keeps_a_line(budget: float) -> None:
     assert {line.prediction for line in rules.lines} == set(said) == set(y)
     for label in set(said):
         assert (rules.predict(X[said == label]) != label).mean() <= budget
+
+
+def test_lists_of_many_budgets_are_those_of_each_alone() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(2_000, 6))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X)) > 0).astype(int)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y, each_leaf=True)
+    budgets = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03)  # some are steps on the way to others, some not
+    for budget, together in zip(budgets, choose_lines_by_budget(rules, budgets), strict=True):
+        assert together.to_json() == choose_lines(rules, budget=budget).to_json()
+
+
+def test_many_rules_under_a_budget_are_verified() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4_000, 8))
+    y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(int)
+    model = DecisionTreeClassifier(random_state=0, max_leaf_nodes=1_500).fit(X, y)
+    rules = secateur.simplify(model, X, y, budget=0.001, tolerance=1, sections=1)
+    assert len(rules) > 300
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("secateur.rules.line_counts.FEW_RULES", 300)
+        patch.setattr("secateur.verify.lists.FEW_RULES", 300)
+        rules = secateur.simplify(model, X, y, budget=0.001, tolerance=1, sections=1)
+        assert rules.verify(X, y).failures == ()
+
+
+def test_of_many_classes_only_the_probability_of_the_answer_is_promised() -> None:
+    builder = secateur.TreeBuilder(classes=["a", "b", "c"], feature_names=["x"])
+    root = builder.split("x", 0)
+    builder.leaf([11, 9, 0], parent=root, side="left")
+    builder.leaf([11, 0, 9], parent=root, side="right")
+    rules = secateur.simplify(builder.build())
+    assert rules.predict_proba([[-1.0], [1.0]])[:, 0] == pytest.approx([0.55, 0.55])
+    assert "No answer changes, and its probability moves by no more than 10 points" in rules.to_text()

@@ -90,8 +90,11 @@ class _Path:
         if budget not in self._done:
             joint = self._walked if budget in BUDGETS else self.start.copy()
             for step in (*(one for one in BUDGETS if one < budget), budget):
-                if joint is not self._walked or step not in self._done:
-                    self._done[step] = joint.spend(step)
+                if joint is self._walked and step in self._done:
+                    continue
+                spent = joint.spend(step)
+                if joint is self._walked or step == budget:  # what a copy did on the way, the walk has still to do
+                    self._done[step] = spent
         return self._done[budget]
 
     def count(self, budget: float) -> tuple[int, int]:

@@ -49,9 +49,10 @@ def first_line(error: Exception) -> str:
 
 
 def shorten(items: Sequence[object]) -> str:
-    """List the first few items and count the rest."""
-    shown = ", ".join(repr(item) for item in items[:SHOWN_NAMES])
-    return shown if len(items) <= SHOWN_NAMES else f"{shown} and {len(items) - SHOWN_NAMES} more"
+    """List the first few items and count the rest; a single one more is listed, too."""
+    n_shown = SHOWN_NAMES if len(items) > SHOWN_NAMES + 1 else len(items)
+    shown = ", ".join(repr(item) for item in items[:n_shown])
+    return shown if len(items) == n_shown else f"{shown} and {len(items) - n_shown} more"
 
 
 def did_you_mean(name: object, known: Iterable[str], *, cutoff: float = 0.6) -> str:

@@ -144,7 +144,8 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     3. versicolor otherwise                    54 rows, 90.7% versicolor
     <BLANKLINE>
     Right for 96.0% of the 150 training rows; always saying setosa is right for 33.3%.
-    No answer changes, and no probability moves by more than 10 points, for any possible row.
+    No answer changes, and its probability moves by no more than 10 points, for any possible row.
+    The first line that holds decides.
     """
 
     def __init__(

@@ -93,13 +93,13 @@ def select(
     method : str, default=None
         The method that deletes; by default ``exact``, for a tolerance ``mismatch``, for ``max_conflict`` ``budgeted``.
     grid : sequence of float, default=None
-        The values to try, in increasing order; by default some from 0 on, or the method's own.
+        The values to try, in increasing order; by default some of a list, or the method's own.
     ceiling : float in [0, 1], default=None
         The mean share of rows left out whose answer may differ from the tree's, by default 0.01; of the tolerance and
         the sections of a list, the AUC that may be lost, by default 0.01; of other tolerances and ``max_conflict``, the
         share of rows that rules of different classes may cover, by default 0.05 and 0.02.
     min_accuracy_change : float in [-1, 1], default=None
-        The lowest mean change of accuracy allowed on rows left out; by default -0.01, of a tolerance 0.
+        The lowest mean change of accuracy allowed on rows left out; by default -0.01, of the tolerance of a method 0.
     otherwise : label, default="auto"
         The class that a list does not write.
     cv : int or splitter, default=5
@@ -117,7 +117,7 @@ def select(
     -------
     Selection
         Of the values whose means are allowed, the one that deletes most, and of equal ones the smallest. If none is
-        allowed, the smallest of the grid, with a warning.
+        allowed, the one with the least of the measure, with a warning.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def select(
     >>> model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     >>> selection = select(model, X, y, grid=(0, 0.005, 0.01), ceiling=0.02)
     >>> rules = simplify(model, X, y, budget=selection.value)
-    >>> rules = simplify(model, X, y, sections=int(select(model, X, y, over="sections").value))
+    >>> rules = simplify(model, X, y, sections=select(model, X, y, over="sections").value)
     >>> selection = select(model, X, y, over="tolerance", ceiling=0.02, min_accuracy_change=-0.01)
     >>> rules = simplify(model, X, y, method="mismatch", tolerance=selection.value)
     """
@@ -244,16 +244,18 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
         _summarize(value, [fold[place] for fold in audits], search) for place, value in enumerate(search.values)
     )
     allowed = [point for point in curve if point.is_allowed]
+    least = min(curve, key=lambda point: (getattr(point, search.kind.measure), point.value))
     if not allowed:
+        advice = " The method 'exact' without a budget changes no answer and brings no row into conflict."
+        advice = " A smaller tolerance loses less." if search.kind.measure == "auc_loss" else advice
         warnings.warn(
             f"No {search.parameter} of the grid keeps the mean {MEASURES[search.kind.measure]} within "
-            f"{search.ceiling:g} and the mean "
-            f"accuracy change at {search.min_accuracy_change:g} or above: {search.values[0]:g}, the least, is picked. "
-            "The method 'exact' without a budget changes no answer and brings no row into conflict.",
+            f"{search.ceiling:g} and the mean accuracy change at {search.min_accuracy_change:g} or above: "
+            f"{least.value:g}, with the least, is picked.{advice}",
             stacklevel=3,
         )
     # Of equal deletion, the smaller value.
-    picked = max(allowed, key=lambda point: (point.removed, -point.value)).value if allowed else search.values[0]
+    picked = max(allowed, key=lambda point: (point.removed, -point.value)).value if allowed else least.value
     return Selection(
         parameter=search.parameter,
         value=picked,

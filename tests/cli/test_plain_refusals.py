@@ -68,3 +68,15 @@ def test_a_table_of_very_many_texts_is_refused_at_once(tmp_path: Path) -> None:
     rows.to_csv(tmp_path / "wide.csv", index=False)
     said = refuse("simplify", tmp_path / "wide.csv", "--target", "status")
     assert "has 1,001 columns of texts, and at most 1,000 are read as categories or dates: leave columns out" in said
+
+
+def test_a_column_that_the_tree_does_not_ask_for_may_hold_anything(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"age": [row * 7 % 45 for row in range(60)], "city": ["Bern", "Basel", "Genf"] * 20})
+    rows["status"] = ["late" if age > 30 else "paid" for age in rows["age"]]
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    asked = ["simplify", str(tmp_path / "rows.csv"), "--target", "status", "-q", "-o", str(tmp_path / "rules.json")]
+    assert CliRunner().invoke(make_app(), asked).exit_code == 0
+    for row in ("age=50,city=Bern", '{"age": 50, "city": "Bern"}'):
+        result = CliRunner().invoke(make_app(), ["explain", str(tmp_path / "rules.json"), "--row", row])
+        assert result.exit_code == 0, result.output
+        assert "Predicted late" in result.output

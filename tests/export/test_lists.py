@@ -161,6 +161,8 @@ def test_the_text_reads_like_this() -> None:
         "Right for 97.5% of the 569 training rows; always saying benign is right for 62.7%.",
         "At most 2 % of the training rows, of all and of each class, get another class than from the tree, or a share "
         "more than 10 points away; on new rows that may be more.",
+        "Stated is the share that the list gives a row; the one before it is that of the training rows that the line "
+        "decides.",
     ]
 
 

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     app: typer.Typer
 
 EXAMPLES = "For example:"
-STATUS = "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong."
+STATUS = "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong."  # but for those below
 EPILOGS = {
     "audit": "Exit status: 0 no rule moved, 1 a rule moved, 2 the input was wrong.",
     "diff": "Exit status: 0 the same rules, 1 different rules, 2 the input was wrong.",
+    "verify": "Exit status: 0 verified, 1 something is wrong, 2 not everything was checked, or the input was wrong.",
 }
 HELP = """Short rules from decision trees, without making them lie.
 

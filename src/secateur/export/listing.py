@@ -9,10 +9,9 @@ import numpy as np
 
 from secateur.results.answer import describe_answer
 from secateur.results.line_words import (
-    COUNTED_TWICE,
-    counts_rows_twice,
     describe_assimilation,
     describe_rows,
+    explain_reading,
     title_rows,
 )
 from secateur.rules.rule import Rule
@@ -81,7 +80,7 @@ def make_listing(rules: Rules, *, reasons: bool = False, most: int | None = None
         title = f"{told}; the tree has {rules.tree_rules} with {every}"
     else:
         title = f"One rule for each of {rules.tree_rules} leaves, by {rules.method}: {kept} of {every} conditions left"
-    after += [COUNTED_TWICE] if counts_rows_twice(rules) else []
+    after += explain_reading(rules, shown)
     after += [ROUNDED] if rounds_a_number(rules, shown) else []
     after += [f"Note: {remark}" for remark in rules.remarks]
     return Listing(

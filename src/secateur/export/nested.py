@@ -1,4 +1,4 @@
-"""Rules as the tree itself, if and else, with equal branches merged: the shortest text, but no line stands alone."""
+"""Rules as the tree itself, if and else, with equal branches merged: a short text, but no line stands alone."""
 
 from __future__ import annotations
 

@@ -165,13 +165,14 @@ def cover_large(tree: Tree, paths: Paths, leaves: LeafValues, default: int | Non
         inside[rule] += [leaf for leaf in range(first, last) if is_possible[leaf]]
     offsets, kept = paths.offsets.tolist(), ~deleted
     is_left = make_mask(possible.tolist())
+    met_at = [level.leaves & is_left for level in levels]
     candidates = []
     for place in possible.tolist():
         own = tuple(np.flatnonzero(kept[offsets[place] : offsets[place + 1]]).tolist())
         # Which leaves a line meets is not listed; all of them are of its level, whose share and window it states.
-        met = levels[labels[paths.leaf_ids[place]]].leaves & is_left
+        met = met_at[labels[paths.leaf_ids[place]]]
         candidates.append(Candidate(leaves.class_ids[place], met, make_mask(inside[place]), {place: own}))
-    windows = [Window(level.class_id, level.leaves & is_left) for level in levels if level.leaves & is_left]
+    windows = [Window(level.class_id, met) for level, met in zip(levels, met_at, strict=True) if met]
     return cover_by(candidates, possible.tolist(), windows, leaves, default)
 
 

@@ -86,6 +86,8 @@ def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit |
         whom = f"any row that satisfies {'; '.join(facts)}" if facts else "any possible row"
         if rules.keeps_shares:
             what = "share of the rows as passed" if warn_of_weights(rules) else "probability"
+            if rules.tree.n_classes > 2:  # the others share the rest as the rows of the line do
+                return f"No answer changes, and its {what} moves by no more than {points}, for {whom}."
             return f"No answer changes, and no {what} moves by more than {points}, for {whom}."
         return f"No answer changes for {whom}."
     moved = f", or a share more than {points} away" if rules.keeps_shares else ""

@@ -247,7 +247,9 @@ def _describe_rows(seen: _Seen) -> list[str]:
     rules, line = seen.rules, seen.line
     where = "Rows like it"
     if rules.is_list:
-        where = "Rows that no rule covers" if line.is_otherwise else "Rows that this rule decides"
+        rest = "Rows of this section" if line.heading else "Rows"
+        rest += " that no rule covers" if line.section.rules else ""
+        where = rest if line.is_otherwise else "Rows that this rule decides"
     if rules.fidelity is not None:
         return [
             f"  {where}: {read_agreement(rules.fidelity, line.index)}.",

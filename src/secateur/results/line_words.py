@@ -18,6 +18,9 @@ __all__ = [
     *("describe_rows", "describe_stated", "title_rows"),
 ]
 
+FIRST_DECIDES = "The first line that holds decides."
+SECTION_FIRST = "Find the section of a row; in it, the first line that holds decides."
+STATED = "Stated is the share that the list gives a row; the one before it is that of the training rows that the line decides."
 COUNTED_TWICE = "A row counts for every rule that it satisfies, so the numbers add up to more than the table."
 
 
@@ -35,7 +38,7 @@ def describe_rows(line: Rule) -> str:
     if math.isnan(total) or (rules.is_list and not rules.is_ranked and not rules.is_counted):
         return f"rows unknown{describe_stated(line)}"
     if total == 0:
-        return "no row"
+        return f"no row{describe_stated(line)}"
     told = f"{_count_rows(rules, total)}, {read_share(float(counts[line.class_id]) / total)} {line.class_name}"
     return f"{told}{describe_rarer_line(line)}{describe_stated(line)}"
 
@@ -83,6 +86,15 @@ def title_rows(rules: Rules) -> str:
     if rules.fidelity is not None:
         return "held-out rows"
     return "training rows"
+
+
+def explain_reading(rules: Rules, shown: Sequence[Rule]) -> list[str]:
+    """Say how lines and the numbers beside them are read, where that may be misread."""
+    told = []
+    if rules.is_list and any(len(section.rules) > 1 for section in rules.sections):
+        told.append(SECTION_FIRST if len(rules.sections) > 1 else FIRST_DECIDES)
+    told += [STATED] if any(map(describe_stated, shown)) else []
+    return [*told, COUNTED_TWICE] if counts_rows_twice(rules) else told
 
 
 def counts_rows_twice(rules: Rules) -> bool:

@@ -173,7 +173,7 @@ def parse_row(tree: Tree, given: dict[str, Any], needed: Collection[int] | None 
     return {
         name: make_up(tree, feature)
         if feature in asked and name not in given
-        else _parse_value(tree, feature, given.get(name))
+        else _parse_value(tree, feature, given.get(name) if feature in asked else None)  # others may hold anything
         for feature, name in enumerate(names)
     }
 

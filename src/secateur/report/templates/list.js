@@ -13,7 +13,7 @@ function barElement(rows, hits, most, ofClass) {
 // The rows of a line and the share of its class, in the words of `describe_rows` in Python.
 function decidedWords(one, withInterval = false) {
   if (one.rows === null) return [`rows unknown${one.share === null ? "" : `; stated ${share(one.share)}`}`];
-  if (!one.rows) return [data.fidelity ? "no held-out row" : "no row"];
+  if (!one.rows) return [data.fidelity ? "no held-out row" : `no row${one.share === null ? "" : `; stated ${share(one.share)}`}`];
   const part = make("b", {}, share(one.hits / one.rows));
   if (data.fidelity) {
     const rows = plural(one.rows, "held-out row", "held-out rows");
