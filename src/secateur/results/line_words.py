@@ -20,7 +20,10 @@ __all__ = [
 
 FIRST_DECIDES = "The first line that holds decides."
 SECTION_FIRST = "Find the section of a row; in it, the first line that holds decides."
-STATED = "Stated is the share that the list gives a row; the one before it is that of the training rows that the line decides."
+STATED = (
+    "Stated is the share that the list gives a row; the one before it is that of the training rows that the line "
+    "decides."
+)
 COUNTED_TWICE = "A row counts for every rule that it satisfies, so the numbers add up to more than the table."
 
 
