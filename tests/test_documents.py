@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -17,10 +16,8 @@ from typing import Any
 
 import pytest
 from loans import make_loans
-from typer.testing import CliRunner
 
 import secateur
-from secateur.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -77,14 +74,7 @@ def make_shell(place: Path) -> Shell:
         assert "Traceback" not in done.stderr, done.stderr
         return done.returncode, done.stdout
 
-    def run_here(line: str) -> tuple[int, str]:
-        with contextlib.chdir(place):
-            done = CliRunner().invoke(app, shlex.split(line)[1:], env={"COLUMNS": "120"})
-        assert done.exception is None or isinstance(done.exception, SystemExit), f"{line}: {done.exception!r}"
-        return done.exit_code, done.stdout
-
-    # A process for each command spends its time on imports: only what needs a shell gets one.
-    return lambda line: (run if set(line) & set("|<>&;$*`") else run_here)(line)
+    return run
 
 
 @pytest.fixture(scope="module")
