@@ -48,7 +48,7 @@ def test_the_schema_is_one() -> None:
 
 def test_the_table_of_fields_has_those_of_the_schema() -> None:
     parts = {"": SCHEMA, "lines[].reasons[].": "reason", "leaves.": "leaves", "written.": "written"}
-    parts |= {"lines[].": "rule", "approximation.": "approximation"}
+    parts |= {"lines[].": "rule", "approximation.": "approximation", "unseen.": "unseen"}
     for prefix, part in parts.items():
         shape = SCHEMA["$defs"][part] if isinstance(part, str) else part
         inside = {path.removeprefix(prefix) for path in FIELDS if path.startswith(prefix)}

@@ -37,6 +37,7 @@ class Stored(NamedTuple):
     X: Any
     y: Any
     model: Any
+    unseen: Any = None
 
 
 def loans() -> tuple[pd.DataFrame, np.ndarray]:
@@ -90,6 +91,13 @@ def stored(form: str) -> Stored:
         model = make_pipeline(KBinsDiscretizer(5, encode="ordinal", quantile_method="averaged_inverted_cdf"), model)
     if how == "names":
         settings["class_names"] = ["malignant", "benign"]
+    if how.startswith("unseen"):
+        others = slice(None, None, 3)
+        weights = (np.random.default_rng(0).random(len(y[others])),) if how == "unseen weights" else ()
+        unseen = (X.iloc[others], y.iloc[others], *weights)
+        X, y = X.drop(unseen[0].index), y.drop(unseen[1].index)
+        rules = secateur.simplify(model.fit(X, y), X, y, **settings).measure(*unseen)
+        return Stored(json.loads(rules.to_json()), X, y, model, unseen)
     model.fit(X, y)
     return Stored(json.loads(secateur.simplify(model, X, y, **settings).to_json()), X, y, model)
 
@@ -98,6 +106,7 @@ FORMS = [
     *(f"{method}, each leaf" for method in secateur.METHODS),
     *("exact, list", "mismatch, list", "exact, budget", "faithful, budget"),
     *("exact, facts", "exact, pipeline", "exact, names", "approximation", "tree of a forest"),
+    *("exact, unseen", "exact, unseen weights", "mismatch, unseen"),
 ]
 
 
@@ -157,7 +166,9 @@ def verdict_of(text: str, form: Stored, rows: bool = True, model: bool = True) -
     """What a file is rejected with, or what the checker finds; else what it names as unchecked."""
     given = (form.X, form.y) if rows else ()
     try:
-        found = secateur.Rules.from_json(text).verify(*given, model=form.model if model else None)
+        rules = secateur.Rules.from_json(text)
+        unseen = form.unseen if rows and rules.unseen is not None else None
+        found = rules.verify(*given, model=form.model if model else None, unseen=unseen)
     except SecateurError as error:
         return str(error)
     assert found.is_complete == ("Verified." in str(found))
@@ -165,7 +176,7 @@ def verdict_of(text: str, form: Stored, rows: bool = True, model: bool = True) -
 
 
 # Settings that no sentence speaks of.
-UNSEEN = ("parameters.protect", "parameters.rf_tol", "of")
+UNSEEN = ("parameters.protect", "parameters.rf_tol", "of", "unseen.split")
 # Another true statement is not a lie: the checker proves what the file says now. A weaker tolerance or budget holds,
 # too; rows satisfy a weaker fact; and where nothing was deleted, the counts of rows are those of the tree.
 WEAKER = ("parameters.tolerance", "parameters.max_conflict", "budget", "tolerance", "is_ranked")
@@ -241,7 +252,7 @@ def test_a_sample_of_changes_is_noticed(form: str) -> None:
     assert judge(form, [every[place] for place in chosen.tolist()]) == []
 
 
-@pytest.mark.parametrize("form", ["exact, list", "faithful, budget", "exact, facts", "approximation"])
+@pytest.mark.parametrize("form", ["exact, list", "faithful, budget", "exact, facts", "approximation", "exact, unseen"])
 @pytest.mark.parametrize(("rows", "model"), [(False, False), (True, False), (False, True)])
 def test_less_that_is_passed_is_more_that_is_named(form: str, rows: bool, model: bool) -> None:
     if form == "approximation" and model:

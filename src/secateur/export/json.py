@@ -35,6 +35,7 @@ from secateur.methods.settings import check_flag, check_share
 from secateur.rules.making import Choice, Making, StoredContent
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
+from secateur.rules.unseen import Split, Unseen
 from secateur.tree.json import read_header, tree_from_dict, tree_to_dict
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths
 from secateur.tree.tree import Tree
@@ -49,7 +50,7 @@ READ_BYTES = 216  # that the five numbers of a condition take at least once they
 VERSION_NUMBER = re.compile("[0-9][0-9A-Za-z.+]{0,30}")  # `verify` repeats it
 FIELDS = (
     *("secateur", "method", "parameters", "budget", "tolerance", "guarantee", "is_ranked", "is_weighted", "of"),
-    *("sections", "lines", "leaves", "written", "tree", "approximation"),
+    *("sections", "lines", "leaves", "written", "tree", "approximation", "unseen"),
 )
 DRAFT_OF_LISTS = "'secateur-compact'"
 OF_A_DRAFT = (
@@ -102,7 +103,36 @@ def _write(rules: Rules, version: str) -> dict[str, Any]:
         },
         "tree": tree_to_dict(rules.tree),
         "approximation": None if rules.fidelity is None else rules.fidelity.to_dict(),
+        "unseen": None if rules.unseen is None else _write_unseen(rules.unseen),
     }
+
+
+def _write_unseen(unseen: Unseen) -> dict[str, Any]:
+    return {
+        "line_counts": unseen.counts.tolist(),
+        "leaf_counts": unseen.leaf_counts.tolist(),
+        "squares": None if unseen.squares is None else unseen.squares.tolist(),
+        "split": None if unseen.split is None else unseen.split._asdict(),
+    }
+
+
+def _read_unseen(rules: Rules, content: dict[str, Any]) -> Unseen:
+    n_classes, squares, split = rules.tree.n_classes, content["squares"], content["split"]
+    counts = read_counts(content["line_counts"], rules.n_lines, n_classes)
+    leaf_counts = read_counts(content["leaf_counts"], rules.tree_rules, n_classes)
+    if np.isnan(counts).any() or np.isnan(leaf_counts).any() or not leaf_counts.sum() > 0:
+        raise ValueError("expected rows in 'unseen'")
+    if squares is not None:
+        squares = read_counts([[one] for one in squares], rules.n_lines, 1)[:, 0]
+    if squares is None and any((one != np.rint(one)).any() for one in (counts, leaf_counts)):
+        raise FormatError("The rules JSON has fractions of unseen rows, but no weights (squares); it was edited.")
+    if split is not None:
+        given = Split(**split)
+        names = all(one is None or isinstance(one, str) for one in (given.by, given.group))
+        if type(given.seed) is not int or not names:
+            raise ValueError("expected a seed and names of columns in 'split'")
+        split = given._replace(share=check_share("share", given.share))
+    return Unseen(counts, leaf_counts, squares, split)
 
 
 def _find_written(paths: Paths, leaves: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -154,6 +184,7 @@ def rules_to_record(rules: Rules) -> dict[str, Any]:
         "links": paths.links,
         **_list_edges(first.deletions),
         "list": None,
+        "unseen": None if rules.unseen is None else _write_unseen(rules.unseen),
     }
     if layout is not None:
         edges = _list_edges(rules.deletions)
@@ -299,7 +330,7 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
     _check_origin(rules)
     if content["approximation"] is not None:
         rules = rules.change(fidelity=read_fidelity(rules, content["approximation"]))
-    return rules
+    return rules if content["unseen"] is None else rules.change(unseen=_read_unseen(rules, content["unseen"]))
 
 
 def _check_names(tree: Tree) -> None:

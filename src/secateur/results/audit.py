@@ -25,16 +25,22 @@ from secateur.results.intervals import check_squares, count_effective, find_inte
 from secateur.results.per_line import LineAudits, check_since
 from secateur.results.scores import find_distances, score_shares
 from secateur.rows.checking import NO_WEIGHT
-from secateur.rows.row_source import RowSource
+from secateur.rows.row_source import GivenRows, RowSource
 from secateur.rows.rows import LabelledRows, Rows
 from secateur.rules.deciding import without_facts
 from secateur.rules.rules import Rules
+from secateur.rules.unseen import Unseen
 from secateur.tree.shares import compare_reliability, divide_or_nan
 from secateur.words.conditions import count_of
 
 # Sums of weights: of all rows, of those that rules of different classes cover, of those that some rule covers; of the
 # squared weights of all rows; and the number of rows whose weight is not 0.
 TINY = 1e-9
+SEEN = (
+    "These rows fall into the leaves exactly as the training rows did: they are not unseen. Pass rows that the tree "
+    "was not fitted to."
+)
+LEAST_CELLS = 6  # of leaves and classes: fewer may be equal by chance
 SUMS = ("total", "in_conflict", "covered", "squares", "n_counted")
 
 
@@ -391,6 +397,23 @@ def audit_rows(rules: Rules, rows: RowSource, since: Any = None) -> Audit:
     """Audit rules on labelled rows of any kind."""
     check_since(rules, since)  # before the rows are read
     return finish_audit(rules, rows.fold(without_facts(rules.tree), AuditCounter(rules)), since)
+
+
+def count_unseen(rules: Rules, rows: RowSource, given: GivenRows) -> Unseen:
+    """Count rows that had no part in making rules; reject the training rows."""
+    tree = rules.tree
+    found = rows.fold(without_facts(tree), AuditCounter(rules))
+    if not found.total("total") > 0:
+        raise InputError(NO_WEIGHT)
+    pairs, truth = np.divmod(found.decided.cells, tree.n_classes)
+    leaf = pairs // len(rules.class_ids)
+    leaf_counts = cross(leaf, truth, found.decided.counts, rules.leaf_counts.shape)
+    if np.count_nonzero(leaf_counts) >= LEAST_CELLS and np.array_equal(leaf_counts, rules.leaf_counts):
+        raise InputError(SEEN)
+    is_weighted = given.sample_weight is not None
+    if is_weighted:
+        check_squares(found.by_line.sum(axis=1), found.squares)
+    return Unseen(found.by_line, leaf_counts, found.squares if is_weighted else None, rows=given)
 
 
 def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:

@@ -11,6 +11,8 @@ from secateur.words.conditions import Condition, join_conditions, read_condition
 from secateur.words.plain_words import join_asked, read_asked
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
     from secateur.words.reasons import Reason
@@ -130,6 +132,21 @@ class Rule:
         return none_if_nan(self._rules.reliability[self.index])
 
     @property
+    def observed(self) -> tuple[float, float] | None:
+        """(Weighted) training rows of the line, and those of them in its class; None where not known."""
+        return self._count(self._rules.counts)
+
+    @property
+    def unseen(self) -> tuple[float, float] | None:
+        """The same of rows that had no part in making the rules; None where none were measured."""
+        counts = self._rules.unseen_counts
+        return None if counts is None else self._count(counts)
+
+    def _count(self, counts: NDArray[np.float64]) -> tuple[float, float] | None:
+        own = counts[self.index]
+        return None if np.isnan(own).any() else (_whole(own.sum()), _whole(own[self.class_id]))
+
+    @property
     def class_counts(self) -> tuple[float, ...] | None:
         """(Weighted) training rows of each class among them; None where not known."""
         counts = self._rules.counts[self.index]
@@ -245,6 +262,11 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<line {self.index + 1} of {self._rules.n_lines}: {self.text}>"
+
+
+def _whole(number: float) -> float:
+    """Give a number of rows as an int, a sum of weights as it is."""
+    return int(number) if number == int(number) else float(number)
 
 
 class Section(NamedTuple):

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import LabelledRows, Rows
     from secateur.rules.layout import Layout
+    from secateur.rules.unseen import Unseen
     from secateur.tree.difference import Comparison
     from secateur.verify import Verification
     from secateur.words.conditions import Condition
@@ -95,6 +96,8 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         The listed cases of ``mismatch-certified``, where they are not the training rows.
     stored : StoredContent, default=None
         What the file says of itself, for rules that were read from one.
+    unseen : Unseen, default=None
+        Counts of rows that had no part in making the rules; see :meth:`measure`.
 
     Examples
     --------
@@ -118,6 +121,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     training: GivenRows | None = field(default=None, repr=False)
     domain: GivenRows | None = field(default=None, repr=False)
     stored: StoredContent | None = field(default=None, repr=False)
+    unseen: Unseen | None = field(default=None, repr=False)
 
     nouns = "rules"
 
@@ -155,6 +159,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
             decided_counts=None,
             choice=None,
             fidelity=None,
+            unseen=None,
             making=replace(self.making, budget=0.0, tolerance=CLASSES_ONLY, of=None),
         )
 
@@ -233,6 +238,11 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     def counts(self) -> NDArray[np.float64]:
         """(Weighted) training rows of each class beside each line, shape (n_lines, n_classes): see ``Rule.support``."""
         return self.covered_counts if self.decided_counts is None else self.decided_counts
+
+    @property
+    def unseen_counts(self) -> NDArray[np.float64] | None:
+        """The same of rows that had no part in making the rules, as :meth:`measure` counted them, or None."""
+        return None if self.unseen is None else self.unseen.counts
 
     @cached_property
     def support(self) -> NDArray[np.float64]:
@@ -608,6 +618,38 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         with self._open(X, y, sample_weight) as rows:
             return audit_rows(self, rows, since)
 
+    def measure(self, X: Any, y: Any, sample_weight: Any = None) -> Rules:
+        """Count rows that had no part in making the rules, so that every output shows them first.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            Rows that the tree was not fitted to. A table as in :func:`simplify` is read a batch at a time.
+        y : array-like of shape (n_rows,), or str
+            Their labels; for a table, the column that holds them.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
+
+        Returns
+        -------
+        Rules
+            The same rules with unseen numbers: see ``Rule.unseen``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> import secateur
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X[:400], y[:400])
+        >>> rules = secateur.simplify(model, X[:400], y[:400]).measure(X[400:], y[400:])
+        >>> [(line.unseen, line.observed) for line in rules.lines]
+        [((6, 5), (13, 9)), ((109, 108), (218, 211)), ((54, 37), (169, 162))]
+        """
+        from secateur.results.audit import count_unseen
+
+        with self._open(X, y, sample_weight) as rows:
+            return self.change(unseen=count_unseen(self, rows, GivenRows(X, y, sample_weight)))
+
     def overlaps(self, X: Any, *, sample_weight: Any = None) -> Overlaps:
         """Find the rules of different classes that share rows, and how many; the pair that shares most comes first.
 
@@ -651,7 +693,9 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
 
         return compare_rules(self, other)
 
-    def verify(self, X: Any = None, y: Any = None, *, sample_weight: Any = None, model: Any = None) -> Verification:
+    def verify(
+        self, X: Any = None, y: Any = None, *, sample_weight: Any = None, model: Any = None, unseen: Any = None
+    ) -> Verification:
         """Prove the guarantee again, with code that shares nothing with the code that deleted and chose.
 
         Parameters
@@ -664,6 +708,9 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         model : fitted tree or pipeline, default=None
             The model that the rules should belong to; for rules that approximate a model, that model, which is asked
             again about the held-out rows.
+        unseen : tuple of (X, y) or (X, y, sample_weight), default=None
+            The rows that :meth:`measure` counted. By default those passed to it, unless these rules were read from a
+            file.
         """
         from secateur.export.json import rules_to_record
         from secateur.verify import verify_rules
@@ -676,8 +723,9 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
             check_pair(*(passed or (X, y, sample_weight)))
         counted, domain = self._find_proof_rows(passed)
         record = rules_to_record(self)
+        more: dict[str, Any] = {"domain": domain, "comparison": comparison, "read_unseen": self._read_unseen(unseen)}
         if counted is None:
-            return verify_rules(self.tree, record, domain=domain, comparison=comparison)
+            return verify_rules(self.tree, record, **more)
         with self._open(*counted) as rows:
             record["named_rows"] = not rows.in_memory or frame_columns(counted.X) is not None
 
@@ -686,8 +734,26 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
 
             if rows.is_once and (self.is_list or METHODS[self.method].needs_rows):  # they are read twice
                 parts = list(read_rows())
-                return verify_rules(self.tree, record, lambda: parts, domain=domain, comparison=comparison)
-            return verify_rules(self.tree, record, read_rows, domain=domain, comparison=comparison)
+                return verify_rules(self.tree, record, lambda: parts, **more)
+            return verify_rules(self.tree, record, read_rows, **more)
+
+    def _read_unseen(self, passed: Any) -> Callable[[], Iterator[Any]] | None:
+        """Find how the unseen rows are read again, in parts as the independent checker takes them."""
+        if passed is not None and self.unseen is None:
+            raise ParameterError(
+                "These rules have no unseen numbers to recount: leave unseen out, or call measure first."
+            )
+        if passed is not None and not (isinstance(passed, tuple) and len(passed) in (2, 3)):
+            raise ParameterError("Expected unseen as a pair of rows and labels, such as unseen=(X_new, y_new).")
+        given = passed or (None if self.unseen is None else self.unseen.rows)
+        if given is None:
+            return None
+
+        def read() -> Iterator[Any]:
+            with self._open(*given) as rows:
+                yield from rows.map(without_facts(self.tree), as_matrix)
+
+        return read
 
     def _compare_model(self, model: Any, passed: GivenRows | None) -> tuple[Comparison, GivenRows | None]:
         """Compare the tree with a model's, or ask a model that the rules approximate; also give the rows to recount."""
@@ -761,8 +827,9 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         return rules_from_json(text)
 
     def without_rows(self) -> Rules:
-        """Give the same rules without the training rows that they hold."""
-        return self.change(training=None, domain=None)
+        """Give the same rules without the rows that they hold."""
+        unseen = None if self.unseen is None else self.unseen.without_rows()
+        return self.change(training=None, domain=None, unseen=unseen)
 
     def change(self, **fields: Any) -> Rules:
         """Give the same rules with other fields, keeping what was found of the tree alone.
@@ -788,6 +855,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     def __getstate__(self) -> dict[str, Any]:
         views = ("each_leaf", "sections")  # which hold the rows, or these rules again
         kept = {name: value for name, value in self.__dict__.items() if name not in views}
+        kept["unseen"] = None if self.unseen is None else self.unseen.without_rows()
         return {**kept, "training": None, "domain": None}  # the caller's rows stay with the caller
 
     def __repr__(self) -> str:

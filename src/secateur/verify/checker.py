@@ -11,6 +11,7 @@ from secateur.verify.fields import FIELDS, Check
 from secateur.verify.lists import check_list
 from secateur.verify.promises import EACH_LEAF, check_promises, check_structure
 from secateur.verify.reasons import check_reasons
+from secateur.verify.unseen import check_unseen
 from secateur.verify.verification import Verification
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ UNCHECKED = (
     "not recounted, because no training rows were passed",
     "not compared, because no model was passed",
     "taken as stated",
+    "not recounted, because no unseen rows were passed",
 )
 
 
@@ -34,6 +36,7 @@ def verify_rules(
     *,
     domain: Domain | None = None,
     comparison: Comparison | None = None,
+    read_unseen: RowReader | None = None,
 ) -> Verification:
     """Check the record of rules against their tree, and against rows if there are any.
 
@@ -51,7 +54,8 @@ def verify_rules(
         section begins, the class of its "otherwise", and its first rule), ``shares`` and ``windows`` (what each line
         states), ``budget``, ``tolerance``, the columns of edges as they are written (``nodes_of_edges`` instead of
         ``nodes``), ``class_counts`` of the rules, ``decided_counts`` of the lines, ``stands_for`` (places of leaves,
-        for each line) and ``approximates`` (the model that the tree stands in for).
+        for each line) and ``approximates`` (the model that the tree stands in for). ``unseen`` is None, or has
+        ``line_counts``, ``leaf_counts`` and ``squares`` of rows that had no part in making the rules.
     read_rows : callable, default=None
         Gives the training rows in parts, each a matrix in the tree's dtype and codes, class indices, and weights or
         None; called once, or twice for a list.
@@ -60,6 +64,8 @@ def verify_rules(
     comparison : Comparison, default=None
         How the tree, or for rules that approximate a model how often both agree, compares with the model; None
         without a model.
+    read_unseen : callable, default=None
+        Gives rows that had no part in making the rules in parts, as ``read_rows`` does; called once.
 
     Returns
     -------
@@ -79,11 +85,12 @@ def verify_rules(
             case.checks[:] = [f"chosen from {check}" if check == EACH_LEAF else check for check in case.checks]
             check_list(case, comparison)
         check_reasons(case)
-        _name_unchecked(case, comparison)
+        check_unseen(case, read_unseen)
+        _name_unchecked(case, comparison, has_unseen=read_unseen is not None)
     return Verification(not case.failures, tuple(case.failures), tuple(case.checks), tuple(case.unchecked))
 
 
-def _name_unchecked(case: Case, comparison: Comparison | None) -> None:
+def _name_unchecked(case: Case, comparison: Comparison | None, *, has_unseen: bool) -> None:
     """Name what people see of the fields that nobody checked, given what was passed."""
     is_stored = case.record.get("is_stored", False)
     settled = _find_settled(case)
@@ -92,8 +99,9 @@ def _name_unchecked(case: Case, comparison: Comparison | None) -> None:
         if not field.seen or path in settled or not _is_there(case, path):
             continue
         is_unsaid = comparison is not None and path in comparison.unsaid
-        if field.check is Check.RECOUNTED and case.read_rows is None:
-            named[UNCHECKED[0]][field.seen] = None
+        is_unseen = path.startswith("unseen.")
+        if field.check is Check.RECOUNTED and not (has_unseen if is_unseen else case.read_rows is not None):
+            named[UNCHECKED[3 if is_unseen else 0]][field.seen] = None
         elif field.check is Check.COMPARED and comparison is None and is_stored:
             named[UNCHECKED[1]][field.seen] = None
         elif (field.check is Check.COMPARED and is_unsaid) or (field.check is Check.STATED and is_stored):
@@ -130,6 +138,8 @@ def _is_there(case: Case, path: str) -> bool:
         return name in case.parameters
     if part == "approximation":
         return record["list"] is not None and record["list"]["approximates"] is not None
+    if part == "unseen":
+        return record.get("unseen") is not None and record["unseen"].get(name) is not None
     if part != "tree":
         return bool(record.get("is_ranked", True))  # else counts are those of the tree
     if name == "categories":

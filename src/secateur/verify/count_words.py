@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 SHOWN_CLASSES = 5
 ROUNDING = 1e-9
-WORDS = {"class_counts": "covers", "leaf_counts": "has in its leaf", "decided_counts": "decides"}
+WORDS = {"class_counts": "covers", "leaf_counts": "has in its leaf", "decided_counts": "decides", "unseen": "has"}
 
 
 def describe_difference(

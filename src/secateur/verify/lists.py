@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from secateur.tree.difference import Comparison
     from secateur.verify.case import Case
 
-__all__ = ["check_list"]
+__all__ = ["check_list", "decide_rows"]
 
 OWN_METHOD = "exact"  # whose lists have lines of their own; others are made of the rules of their method
 PAID_KIND, DEAR_KIND, HEADING_KIND, KEPT_KIND = "paid", "too-dear", "heading", "keeps-out"
@@ -446,3 +446,14 @@ def _compare(case: Case, lines: _Lines, name: str, again: NDArray[np.float64], t
             for place in np.flatnonzero(differs).tolist()
         ],
     )
+
+
+def decide_rows(case: Case, rows: PlacedRows) -> NDArray[np.int64]:
+    """Find the line that decides each row: the first rule of its section that it satisfies, else "otherwise"."""
+    lines = _Lines(case, case.record["list"])
+    winner = lines.rest_lines[lines.section_of_leaf[rows.leaf_place(case.leaves)]]
+    boxes = Boxes(case.tree, case.paths, lines.kept, lines.written)
+    inside = dict(rows.satisfying(boxes, np.zeros(len(lines.written), dtype=np.int64)))
+    for place in range(len(lines.written))[::-1]:  # the first to decide overwrites the later ones
+        winner[inside[place]] = lines.line_of_rule[place]
+    return winner
