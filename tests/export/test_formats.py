@@ -454,6 +454,7 @@ def slow_json(rules: secateur.Rules) -> str:
         "written": _list_deletions(rules) if rules.is_list else None,
         "tree": json.loads(tree.to_json()),
         "approximation": None,
+        "unseen": None,
     }
     return json.dumps({**content, "digest": _digest(content)}, ensure_ascii=False, allow_nan=False)
 

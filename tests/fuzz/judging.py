@@ -212,7 +212,7 @@ def check_own_rules(tree: Tree, listed: brute_force.ListedRows) -> None:
 
 FIELDS = (
     *("format", "version", "secateur", "method", "parameters", "budget", "tolerance", "guarantee", "is_ranked"),
-    *("is_weighted", "of", "sections", "lines", "leaves", "written", "tree", "approximation"),
+    *("is_weighted", "of", "sections", "lines", "leaves", "written", "tree", "approximation", "unseen"),
 )
 
 
@@ -306,6 +306,8 @@ def check_lines(rules: secateur.Rules, stored: StoredRules) -> None:
         counts = None if line.class_counts is None else list(line.class_counts)
         expect(counts == said["class_counts"], "other counts", line.index, counts, said["class_counts"])
         expect(line.prediction == said["prediction"], "another class", line.index, said["prediction"])
+        unseen = None if rules.unseen is None else stored.content["unseen"]["line_counts"][line.index]
+        expect(line.unseen == (unseen and (sum(unseen), unseen[line.class_id])), "other unseen rows", line.index)
         expect(line.leaf_id == said["leaf_id"], "another leaf", line.index)
         expect(line.share == said["share"], "another share", line.index)
         expect(list(line.leaf_ids) == said["stands_for"], "it stands for other leaves", line.index)
