@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+FEW_CELLS = 1 << 16
+
 
 @dataclass(frozen=True, eq=False)
 class CellCounts:
@@ -25,8 +27,12 @@ class CellCounts:
     counts: NDArray[np.float64]
 
     @classmethod
-    def of(cls, cells: NDArray[np.int64], weights: NDArray[np.float64]) -> CellCounts:
-        """Count rows, or add up counts, by their cell."""
+    def of(cls, cells: NDArray[np.int64], weights: NDArray[np.float64], n_cells: int | None = None) -> CellCounts:
+        """Count rows, or add up counts, by their cell; without sorting where there are fewer cells than rows."""
+        if n_cells is not None and n_cells <= max(len(cells), FEW_CELLS):
+            whole = np.bincount(cells, weights=weights, minlength=n_cells).astype(np.float64)
+            found = np.flatnonzero(whole > 0)
+            return cls(found, whole[found])
         found, place = np.unique(cells, return_inverse=True)
         counts = np.bincount(place, weights=weights, minlength=len(found)).astype(np.float64)
         kept = counts > 0

@@ -336,6 +336,11 @@ def find_cells(
     return cells
 
 
+def n_cells(rules: Rules) -> int:
+    """Count these cells."""
+    return rules.paths.n_rules * len(rules.class_ids) * rules.tree.n_classes
+
+
 @dataclass(frozen=True)
 class AuditCounter:
     """Count rows for the audit of rules."""
@@ -349,8 +354,7 @@ class AuditCounter:
         share = np.full(rows.n_rows, 1.0) if weights is None else weights
         with np.errstate(over="ignore", under="ignore"):  # finish_audit refuses weights that cannot be squared
             squared = share**2
-        leaf = rules.find_leaves(rows)
-        line, conflict, covered, by_line = self._place(rows, truth)
+        leaf, line, conflict, covered, by_line = self._place(rows, truth)
         if rules.is_list:
             by_line = cross(line, truth, share, (len(rules.class_ids), rules.tree.n_classes))
             squares = np.bincount(line, squared, len(by_line)).astype(np.float64)
@@ -361,7 +365,7 @@ class AuditCounter:
         sums = share.sum(), share[conflict].sum(), share[covered].sum()
         return AuditCounts(
             rows.n_rows,
-            CellCounts.of(find_cells(rules, leaf, line, truth), share),
+            CellCounts.of(find_cells(rules, leaf, line, truth), share, n_cells(rules)),
             np.array([*sums, float(squared.sum()), np.count_nonzero(share)]),
             by_line,
             squares,
@@ -369,17 +373,18 @@ class AuditCounter:
 
     def _place(
         self, rows: Rows, truth: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64] | None]:
-        """Find the line of each row, the rows in conflict and those that a rule covers; maybe the rows of each rule."""
-        rules = self.rules
-        if rules.is_list and rules.is_exact and not rules.tree.facts:  # then no two rules of different classes meet
-            line, layout = rules.find_lines(rows), rules.layout
-            assert layout is not None
-            return line, np.zeros(rows.n_rows, dtype=bool), ~np.isin(line, layout.rest_lines), None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64] | None]:
+        """Find leaf and line of each row, rows in conflict and those that a rule covers; maybe the rows of rules."""
+        rules, layout = self.rules, self.rules.layout
         widened = rules.tree, rules.paths, rules.deleted
-        if rules.is_list or not rules.is_ordered:
-            return rules.find_lines(rows), *find_overlap(*widened, rows, rules.leaves), None
-        return find_winners_and_overlap(*widened, rules.ranking, rows, truth)
+        if layout is None and rules.is_ordered:
+            return rules.find_leaves(rows), *find_winners_and_overlap(*widened, rules.ranking, rows, truth)
+        leaf, line = rules.find_places(rows)
+        if layout is not None and rules.is_exact and not rules.tree.facts:  # no two rules of different classes meet
+            is_rest = np.zeros(rules.n_lines, dtype=bool)
+            is_rest[layout.rest_lines] = True
+            return leaf, line, np.zeros(rows.n_rows, dtype=bool), ~is_rest[line], None
+        return leaf, line, *find_overlap(*widened, rows, rules.leaves), None
 
     def _count_covered(self, listed: LabelledRows) -> NDArray[np.float64]:
         """Count the rows of each class that satisfy each leaf's rule."""

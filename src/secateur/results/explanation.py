@@ -150,7 +150,7 @@ def explain_row(rules: Rules, row: Any) -> Explanation:
     rows = read_row(rules, row, find_needed(rules))
     cells, unseen = rows.matrix[0], find_unseen(tree, rows.matrix[0], row)
     # The same as `rules.apply`, which is made for many rows.
-    line, own = int(rules.find_lines(rows)[0]), int(rules.find_leaves(rows)[0])
+    own, line = (int(place[0]) for place in rules.find_places(rows))
     covering = [Rule(rules, index) for index in find_covering(rules, cells) if index != line]
     winner = Rule(rules, line)
     lacking: dict[int, tuple[int, ...]] = {}

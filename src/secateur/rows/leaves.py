@@ -1,11 +1,13 @@
-"""Route rows through a tree to the leaves they reach."""
+"""Route rows through a tree, or through further tests below its leaves, to where they end."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.kernels import routes
+from secateur.kernels import routes as kernel
 from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.threads import map_in_threads
 from secateur.rows.rows import Rows
@@ -15,46 +17,71 @@ from secateur.tree.tree import Tree
 PLAIN_ROWS = 1 << 21
 
 
+class Routes(NamedTuple):
+    """Tests that send a row from node 0 on to a node without a test: a tree, or one whose branches meet again.
+
+    Each has an element per node; ``feature`` is -1 where a row ends. A row goes left where its value is at most
+    ``upper``; of a code, where ``table[start + code]`` is true (``start`` is -1 for numbers); of a missing value, where
+    ``missing_left`` is.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    upper: NDArray[np.float64]
+    missing_left: NDArray[np.bool_]
+    start: NDArray[np.int64]
+    table: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, tree: Tree) -> Routes:
+        """Take the tests of a tree; rows end at the ids of its leaves."""
+        tests = tree.feature, tree.upper, tree.missing_left, *tree.category_table
+        return cls(tree.children_left, tree.children_right, *tests)
+
+
 def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
     """Find the leaf id of each row, shape (n_rows,)."""
-    features = np.unique(tree.feature[~tree.is_leaf])
+    return follow(Routes.of(tree), rows)
+
+
+def follow(routes: Routes, rows: Rows) -> NDArray[np.int64]:
+    """Find the node at which each row ends, shape (n_rows,)."""
+    features = np.unique(routes.feature[routes.feature >= 0])
     reached = np.empty(rows.n_rows, dtype=np.int64)
+    columns = np.zeros(rows.n_features, dtype=np.int64)
     if is_soon_done("route_rows", rows.n_rows, PLAIN_ROWS):
-        column_of = np.zeros(tree.n_features, dtype=np.int64)
-        column_of[features] = np.arange(len(features))
+        columns[features] = np.arange(len(features))
         for span in rows.spans():
-            reached[slice(*span)] = _descend(tree, rows.read(*span, features), column_of)
+            reached[slice(*span)] = _descend(routes, rows.read(*span, features), columns)
         return reached
-    route_rows = compile_module(routes).route_rows
-    start, table = tree.category_table
+    route_rows = compile_module(kernel).route_rows
 
     def route(span: tuple[int, int]) -> None:
         block = rows.block(*span, features)
-        columns = np.zeros(tree.n_features, dtype=np.int64)
-        columns[features] = block.columns
-        arrays = tree.children_left, tree.children_right, tree.feature, tree.upper, tree.missing_left, start, table
-        route_rows(block.values, block.origin, block.step, columns, block.n_rows, *arrays, reached[slice(*span)])
+        own = np.zeros_like(columns)
+        own[features] = block.columns
+        route_rows(block.values, block.origin, block.step, own, block.n_rows, *routes, reached[slice(*span)])
 
     for _ in map_in_threads(route, rows.spans()):
         pass
     return reached
 
 
-def _descend(tree: Tree, matrix: NDArray[Any], column_of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Send all rows down together, one level at a time; rows that have arrived drop out."""
+def _descend(routes: Routes, matrix: NDArray[Any], column_of: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Send all rows on together, one test at a time; rows that have arrived drop out."""
     nodes = np.zeros(len(matrix), dtype=np.int64)
-    start, table = tree.category_table
-    moving = np.arange(len(matrix)) if not tree.is_leaf[0] else np.zeros(0, dtype=np.int64)
+    moving = np.arange(len(matrix)) if routes.feature[0] >= 0 else np.zeros(0, dtype=np.int64)
     while len(moving):
         at = nodes[moving]
-        values = matrix[moving, column_of[tree.feature[at]]]
-        left = values <= tree.upper[at]
+        values = matrix[moving, column_of[routes.feature[at]]]
+        left = values <= routes.upper[at]
         missing = np.isnan(values)
-        sets = (start[at] >= 0) & ~missing
-        left[sets] = table[start[at[sets]] + values[sets].astype(np.int64)]
-        left[missing] = tree.missing_left[at[missing]]
-        nodes[moving] = np.where(left, tree.children_left[at], tree.children_right[at])
-        moving = moving[~tree.is_leaf[nodes[moving]]]
+        sets = (routes.start[at] >= 0) & ~missing
+        left[sets] = routes.table[routes.start[at[sets]] + values[sets].astype(np.int64)]
+        left[missing] = routes.missing_left[at[missing]]
+        nodes[moving] = np.where(left, routes.left[at], routes.right[at])
+        moving = moving[routes.feature[nodes[moving]] >= 0]
     return nodes
 
 

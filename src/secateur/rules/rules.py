@@ -20,13 +20,14 @@ from secateur.frames import frame_columns
 from secateur.methods import METHODS
 from secateur.methods.leaf_masks import make_mask
 from secateur.methods.leaf_values import CLASSES_ONLY, LeafValues, Stated
-from secateur.rows.leaves import apply_tree
+from secateur.rows.leaves import apply_tree, follow
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.table_columns import find_texts
 from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.deciding import Deciding, check_of, without_facts
 from secateur.rules.leaf_rules import LeafRules, find_shares, spread_shares
+from secateur.rules.line_routes import LineRoutes, grow_routes
 from secateur.rules.making import Choice, StoredContent
 from secateur.rules.rule import Rule, Section
 from secateur.rules.writable import Writable
@@ -482,17 +483,35 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         -------
         ndarray of int64, shape (n_rows,)
         """
+        return self.find_places(rows)[1]
+
+    def find_places(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find the leaf of each row, as a place in source order, and the line that decides it.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        leaf, line : ndarray of int64, shape (n_rows,)
+        """
+        if self.line_routes is not None:
+            end = follow(self.line_routes.routes, rows)
+            return self.line_routes.leaf[end], self.line_routes.line[end]
+        leaf = self.find_leaves(rows)
         if not self.is_list and not self.is_ordered:  # which of the rules wins is not known: that of the row's own leaf
-            return self.find_leaves(rows)
-        order = self.leaves if self.is_list else self.ranking
-        winners = find_winners(self.tree, self.paths, self.deleted, order, rows)
+            return leaf, leaf
+        winners = find_winners(self.tree, self.paths, self.deleted, self.leaves if self.is_list else self.ranking, rows)
         line = self.line_of_place[winners]
-        if self.layout is not None:
-            none = np.flatnonzero(winners < 0)
-            if len(none):  # a section is what the tree sends to its node, so a row's leaf tells its section
-                sections = self.section_of_leaf[self.find_leaves(rows)[none]]
-                line[none] = self.layout.rest_lines[sections]
-        return line
+        if self.layout is not None:  # a section is what the tree sends to its node, so a row's leaf tells its section
+            line = np.where(winners < 0, self.layout.rest_lines[self.section_of_leaf[leaf]], line)
+        return leaf, line
+
+    @cached_property
+    def line_routes(self) -> LineRoutes | None:
+        """What to ask of a row to know its leaf and its line in one walk; None where lines are asked one by one."""
+        return grow_routes(self) if self.is_list else None
 
     def predict_proba(self, X: Any, of: str = "line") -> NDArray[np.float64]:
         """Predict class shares: those of the training rows of the line that decides each row, or the tree's own.

@@ -1,0 +1,46 @@
+"""One walk finds a row's leaf and its line, as the tree and the lines one after another do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import threshold_rows
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.counting.coverage import find_winners
+from secateur.rows.checking import check_rows
+from secateur.rules import line_routes
+
+
+@pytest.mark.parametrize("settings", [{}, {"budget": 0.05}, {"tolerance": 1, "sections": 1}, {"method": "mismatch"}])
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_at_every_threshold_and_one_float_beside_it_the_walk_ends_where_lines_are_found_one_by_one(
+    settings: dict[str, Any], missing: float
+) -> None:
+    for seed in range(5):
+        X = threshold_rows.make_rows(seed, missing=missing)
+        y = np.random.default_rng(seed).integers(0, 2 + seed % 3, len(X))
+        model = DecisionTreeClassifier(max_depth=3 + seed, random_state=seed).fit(X, y)
+        rules = secateur.simplify(model, X, y, **settings)
+        rows = check_rows(rules.tree, threshold_rows.rows_beside(rules.tree, X))
+        assert rules.line_routes is not None
+        leaf, line = rules.find_places(rows)
+        assert np.array_equal(leaf, rules.find_leaves(rows))
+        winners = find_winners(rules.tree, rules.paths, rules.deleted, rules.leaves, rows)
+        assert rules.layout is not None
+        rest = rules.layout.rest_lines[rules.section_of_leaf[leaf]]
+        assert np.array_equal(line, np.where(winners < 0, rest, rules.line_of_place[winners]))
+
+
+def test_a_list_of_very_many_leaves_is_asked_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = threshold_rows.make_rows(3)
+    y = np.random.default_rng(3).integers(0, 2, len(X))
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    found = secateur.simplify(model, X, y).apply(X)
+    monkeypatch.setattr(line_routes, "MOST_LEAVES", 3)
+    rules = secateur.simplify(model, X, y)
+    assert rules.line_routes is None
+    assert np.array_equal(rules.apply(X), found)
