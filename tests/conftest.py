@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 from hypothesis import settings
 
-from secateur.kernels import compiling
+from secateur.kernels import running
 
 # How many examples are drawn where a test asks for some number of them, by the profile that HYPOTHESIS_PROFILE names.
 # "daily" draws the same ones each time, so that what lies beyond the first sixty, or the first tenth, would only be
@@ -54,7 +54,7 @@ def commands_made_once() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def no_work_done() -> None:
     """Let a test choose between plain and compiled code as a new process does, whatever ran before it."""
-    compiling.done.clear()
+    running.done.clear()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

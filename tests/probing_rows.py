@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.rules.decision_list import Column, DecisionList, double_limit, make_decision_list
-from secateur.tree.pipeline_columns import Columns
+from secateur.tree.columns import Columns
 from secateur.tree.tree import Tree
 
 Answer = tuple[Any, int | None, float | None]

@@ -25,7 +25,7 @@ import z3
 import secateur
 from secateur.export.smtlib import Line, list_lines, write_comparison
 from secateur.rules.decision_list import ColumnTest
-from secateur.tree.pipeline_columns import find_cuts
+from secateur.tree.columns import find_cuts
 from secateur.tree.tree import Tree
 
 MOST_ROWS = 20_000

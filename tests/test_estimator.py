@@ -43,7 +43,7 @@ from sklearn.utils.estimator_checks import (
 from strategies import SklearnProblem, sklearn_problems
 
 import secateur
-from secateur.adapters.pipelines import is_pipeline
+from secateur.adapters.model_checks import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.estimator import RuleClassifier
 from secateur.export.state import rules_from_state, rules_to_state

@@ -25,9 +25,9 @@ from secateur.methods.leaf_values import CLASSES_ONLY
 from secateur.results.fidelity import Fidelity
 from secateur.rows.checking import check_rows
 from secateur.rows.encoding import is_missing
-from secateur.rows.leaves import apply_tree
 from secateur.rows.opening import hold_rows, open_rows
 from secateur.rows.row_source import GivenRows
+from secateur.rows.rows import apply_tree
 from secateur.rows.written_values import as_label, to_label_types
 from secateur.rules.rules import Rules
 from secateur.simplification import simplify

@@ -11,21 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.row_evidence import RowEvidence
+from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.possible_rows import find_feasible
 from secateur.methods import Deletions, Why
+from secateur.methods.contract import check_share
 from secateur.methods.covering import Candidate, Line, cover_by, cover_large
 from secateur.methods.joint_deletion import Budgeted, JointDeletion, JointRows, Written
 from secateur.methods.leaf_masks import Edge, LeafMasks, list_places, make_mask, pack_flags
 from secateur.methods.leaf_values import CLASSES_ONLY, LeafValues, Stated, Window
 from secateur.methods.row_mixture import mix_rows
 from secateur.methods.sections import Cut, choose_cut, count_sections, find_cuts
-from secateur.methods.settings import check_share
 from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rules.deciding import without_facts
+from secateur.rules.deciding import LineCounter, without_facts
 from secateur.rules.layout import Layout
-from secateur.rules.line_counts import LineCounter
 from secateur.rules.making import Choice
 from secateur.rules.order import keep_ranking
 from secateur.rules.rules import Rules

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from secateur.adapters.forests import is_forest
+from secateur.adapters.model_checks import is_forest
 from secateur.counting.counted_evidence import Evidence
 from secateur.errors import InputError
-from secateur.methods.contract import DEFAULT_TOLERANCE
-from secateur.methods.settings import check_amount, check_share
+from secateur.methods.contract import DEFAULT_TOLERANCE, check_amount, check_share
 from secateur.problem import Knowledge, ModelReader, open_forest, open_rows_of
 from secateur.results.diagnosis import Diagnosis, ForestDiagnosis
 from secateur.rows.opening import check_pair

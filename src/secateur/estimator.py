@@ -17,14 +17,13 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, validate_data
 
-from secateur.adapters.forests import is_ensemble
-from secateur.adapters.pipelines import is_pipeline
+from secateur.adapters.model_checks import is_ensemble, is_pipeline
 from secateur.approximation import approximate
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.state import rules_from_state, rules_to_state
 from secateur.frames import frame_columns
 from secateur.methods import METHODS, find_method
-from secateur.methods.settings import check_flag, check_share
+from secateur.methods.contract import check_flag, check_share
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import hold_rows, open_rows
 from secateur.rules.rules import Rules

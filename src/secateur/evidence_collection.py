@@ -6,7 +6,7 @@ from typing import Any
 from secateur.counting.counted_evidence import Evidence
 from secateur.errors import InputError
 from secateur.methods import find_method
-from secateur.methods.settings import check_amount
+from secateur.methods.contract import check_amount
 from secateur.problem import Knowledge, ModelReader, open_rows_of
 
 

@@ -1,4 +1,4 @@
-"""Read and make data frames of any library without importing one."""
+"""Read and make data frames and lists of any library without importing one."""
 
 import importlib
 import sys
@@ -60,3 +60,9 @@ def make_frame(columns: Mapping[str, Sequence[Any]], library: str | None) -> Any
         f"A data frame needs {' or '.join(choices)}, and it is not installed. "
         f"Install it with: pip install {choices[0]}."
     )
+
+
+def is_listing(value: Any) -> bool:
+    """Whether a value is a list, tuple, array or the like, but no text, mapping or single number."""
+    is_scalar = isinstance(value, (str, bytes, Mapping)) or getattr(value, "ndim", 1) == 0
+    return not is_scalar and hasattr(value, "__iter__")

@@ -11,20 +11,17 @@ from numpy.typing import NDArray
 
 from secateur.adapters import from_model
 from secateur.adapters.forests import read_forest
-from secateur.adapters.pipelines import is_pipeline
-from secateur.counting.counted_evidence import Evidence, TooLargeError, check_size
-from secateur.counting.evidence_plan import EvidencePlan
-from secateur.counting.row_evidence import RowEvidence
-from secateur.counting.training_evidence import TrainingEvidence
+from secateur.adapters.model_checks import is_pipeline
+from secateur.counting.counted_evidence import Evidence, EvidencePlan, TooLargeError, check_size
+from secateur.counting.training_evidence import RowEvidence, TrainingEvidence
 from secateur.errors import InputError, ParameterError, SecateurError
 from secateur.facts.checking import check_facts
 from secateur.facts.stating import state_facts
 from secateur.methods import Asks, Method, Problem
 from secateur.rows.checking import NO_WEIGHT, MissingRejectedError, check_labels, check_rows, check_weights
-from secateur.rows.leaves import apply_tree, count_classes, sum_up
-from secateur.rows.memory_rows import MemoryRows
 from secateur.rows.opening import open_rows
-from secateur.rows.row_source import ModelTerms, Progress, RowSource
+from secateur.rows.row_source import MemoryRows, ModelTerms, Progress, RowSource
+from secateur.rows.rows import apply_tree, count_classes, sum_up
 from secateur.rows.table_columns import find_texts, own_names
 from secateur.tree.contract import check_tree
 from secateur.tree.difference import find_tree_differences

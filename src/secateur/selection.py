@@ -7,7 +7,7 @@ from typing import Any
 
 from secateur.errors import ParameterError
 from secateur.export.notebook_tables import write_notebook_table
-from secateur.rules.array_sequence import Framed
+from secateur.rules.rule import Framed
 
 __all__ = ["MEASURES", "Selection", "SelectionPoint"]
 

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.forests import is_ensemble, is_forest
+from secateur.adapters.model_checks import is_ensemble, is_forest
 from secateur.choosing import NO_BUDGET, ROW_BY_ROW, ListForm, choose_lines
 from secateur.counting.counted_evidence import Evidence
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS, Deletions, Method, Problem, find_method, list_methods
+from secateur.methods.contract import check_flag, check_share
 from secateur.methods.monotonicity import NotMonotoneError
-from secateur.methods.settings import check_flag, check_share
 from secateur.problem import Knowledge, ModelReader, find_terms, open_forest, open_rows_of
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows, Progress, RowSource

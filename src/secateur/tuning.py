@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.forests import is_forest
-from secateur.adapters.pipelines import is_pipeline
+from secateur.adapters.model_checks import is_forest, is_pipeline
 from secateur.choosing import ListForm, choose_lines, choose_lines_by_budget
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean
 from secateur.frames import frame_columns
 from secateur.methods import find_method, list_methods
+from secateur.methods.contract import check_share, is_number
 from secateur.methods.sections import count_sections
-from secateur.methods.settings import check_share, is_number
 from secateur.results.audit import Audit
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import check_pair, hold_rows

@@ -17,7 +17,7 @@ import secateur
 from secateur import Tree, from_model
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree
 
 catboost = pytest.importorskip("catboost", reason="catboost is not installed: pip install secateur[catboost]")
 

@@ -15,10 +15,10 @@ from sklearn.preprocessing import StandardScaler
 
 import secateur
 from secateur import Tree, from_model
-from secateur.adapters.forests import is_forest
+from secateur.adapters.model_checks import is_forest
 from secateur.errors import UnsupportedModelError
 from secateur.rows.checking import check_rows
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree
 
 TOWNS = ["Bonn", "Lima", "Oslo", "Rome", "Ulm"]
 

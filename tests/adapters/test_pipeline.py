@@ -47,7 +47,7 @@ from secateur.adapters.pipelines import read_behind
 from secateur.adapters.pipelines.numbers import Scale
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree
 
 N_ROWS = 2000
 

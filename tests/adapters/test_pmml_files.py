@@ -19,7 +19,7 @@ from secateur import Tree
 from secateur.adapters import read_pmml
 from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_labels, check_rows
-from secateur.rows.leaves import apply_tree, count_classes
+from secateur.rows.rows import apply_tree, count_classes
 
 TOWNS = ["Bonn", "Lima", "New York", "l'Île <d'Yeu>", "Ulm"]
 REFUSED = "refused"

@@ -24,7 +24,7 @@ import secateur
 from secateur import Tree, from_model
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_labels, check_rows
-from secateur.rows.leaves import apply_tree, count_classes
+from secateur.rows.rows import apply_tree, count_classes
 
 MODELS = [DecisionTreeClassifier, ExtraTreeClassifier]
 DATA = {

@@ -16,7 +16,7 @@ import secateur
 from secateur import Tree, from_model
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree
 
 xgboost = pytest.importorskip("xgboost", reason="xgboost is not installed: pip install secateur[xgboost]")
 

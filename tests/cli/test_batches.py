@@ -48,7 +48,7 @@ def refuse(*arguments: Any) -> str:
 
 @pytest.mark.parametrize("which", ["directory", "pattern", "large file"])
 def test_rules_of_a_large_table_are_those_of_its_rows(which: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secateur.cli.batches.LARGE_FILE", 1_000)
+    monkeypatch.setattr("secateur.cli.tables.table_file.LARGE_FILE", 1_000)
     data = {"directory": place / "parts", "pattern": place / "parts" / "*.parquet"}.get(which, place / "whole.parquet")
     out = place / "rules.json"
     taken = ("--target", "y", "--model", place / "model.skops")

@@ -74,7 +74,7 @@ def test_it_prints_what_the_library_says(place: Path) -> None:
 
 @pytest.mark.parametrize("which", ["directory", "pattern", "large file"])
 def test_a_large_table_is_read_in_batches(which: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secateur.cli.batches.LARGE_FILE", 1_000)
+    monkeypatch.setattr("secateur.cli.tables.table_file.LARGE_FILE", 1_000)
     data = {"directory": place / "parts", "pattern": place / "parts" / "*.parquet"}.get(which, place / "whole.parquet")
     model, X, y = model_and_rows(place)
     taken = (data, "--target", "y", "--model", place / "model.skops", "--json", "--overlaps", "--method", "quinlan")

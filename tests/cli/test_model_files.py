@@ -40,7 +40,7 @@ from secateur.cli.tables.model_rows import parse_row, pick_columns, to_types
 from secateur.cli.tables.table_file import TableFile, read_table
 from secateur.errors import FormatError, InputError, SecateurError, UnsupportedModelError
 from secateur.rows.checking import check_rows
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree
 from secateur.rows.written_values import to_label_types
 from secateur.tree.difference import find_tree_differences
 

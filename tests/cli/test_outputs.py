@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from secateur.cli.main import app
-from secateur.cli.outputs import check_outputs, write_files
+from secateur.cli.writing import check_outputs, write_files
 from secateur.errors import InputError
 
 

@@ -31,7 +31,7 @@ from secateur.export.formats import FORMATS
 from secateur.export.listing import make_listing
 from secateur.export.sql_dialects import DIALECTS as SQL_DIALECTS
 from secateur.export.text import lay_out
-from secateur.results.line_words import describe_rows
+from secateur.results.answer import describe_rows
 from secateur.rows.file_format import FORMATS as files_formats
 from secateur.tree.difference import find_tree_differences
 

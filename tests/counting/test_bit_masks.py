@@ -8,10 +8,10 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secateur.counting import bit_masks as masks
-from secateur.counting.bit_masks import pack_bits, pack_links, rows_in, unpack_bits
+from secateur.counting import coverage as masks
+from secateur.counting.coverage import pack_bits, pack_links, rows_in, unpack_bits
 from secateur.rows.checking import check_rows
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree
 from secateur.tree.tree import Tree
 
 

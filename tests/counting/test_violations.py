@@ -22,11 +22,10 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.choosing import choose_lines
 from secateur.counting import coverage, violations
-from secateur.counting.row_evidence import RowEvidence
 from secateur.counting.tile_arguments import make_tests
+from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import InputError
-from secateur.kernels import threads, tiles
-from secateur.rows import leaves
+from secateur.kernels import running, tiles
 from secateur.rows import rows as rows_module
 from secateur.rows.checking import check_rows
 from secateur.rows.rows import Rows
@@ -132,7 +131,11 @@ def test_a_method_deletes_the_same_however_rows_are_counted(method: str, problem
     for weights in (None, w):
         given_rows = {"method": method, "sample_weight": weights, **own_settings(method, tolerance=tolerance)}
         small = secateur.simplify(tree, X, labels, each_leaf=True, **given_rows)
-        with by_tiles(), mock.patch.object(coverage, "PLAIN_PAIRS", -1), mock.patch.object(leaves, "PLAIN_ROWS", -1):
+        with (
+            by_tiles(),
+            mock.patch.object(coverage, "PLAIN_PAIRS", -1),
+            mock.patch.object(rows_module, "PLAIN_ROWS", -1),
+        ):
             large = secateur.simplify(tree, X, labels, each_leaf=True, **given_rows)
             winners, predicted = large.apply(X), large.predict(X)
             audit, of_list = large.audit(X, labels, sample_weight=weights), choose_lines(large).apply(X)
@@ -227,7 +230,7 @@ def test_one_thread_finds_what_several_find(weights: Any, large: Any) -> None:
         with (
             by_tiles(),
             mock.patch.object(rows_module, "BLOCK_ROWS", 1024),
-            mock.patch.object(threads, "n_threads", return_value=number),
+            mock.patch.object(running, "n_threads", return_value=number),
             mock.patch.object(violations, "n_threads", return_value=number),
         ):
             found.append(secateur.simplify(model, X, y, sample_weight=weights, method="mismatch", each_leaf=True))
@@ -272,5 +275,5 @@ def test_an_error_in_a_thread_reaches_the_caller() -> None:
             raise ValueError("three")
         return item
 
-    with mock.patch.object(threads, "n_threads", return_value=2), pytest.raises(ValueError, match="three"):
-        list(threads.map_in_threads(fail, range(50)))
+    with mock.patch.object(running, "n_threads", return_value=2), pytest.raises(ValueError, match="three"):
+        list(running.map_in_threads(fail, range(50)))

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.cli.main import run
-from secateur.tree.shown_text import show_text
+from secateur.tree.columns import show_text
 
 BAD = "\n\x1b[31m\u202e\u2066\x00\r\x85\u2028\u200b\ufeff\x9b"
 NAMES = [f"a{BAD}FORGED", f"{BAD}b", f"c{BAD}"]

@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.choosing import choose_lines
 from secateur.export.latex import escape_latex
-from secateur.results.line_words import describe_rarer_line
+from secateur.results.answer import describe_rarer_line
 from secateur.rules.decision_list import make_decision_list
 
 

@@ -31,7 +31,7 @@ from secateur.cli.app import app
 from secateur.errors import ParameterError
 from secateur.export import smtlib
 from secateur.export.smtlib import rules_to_smtlib
-from secateur.methods.exact import Exact
+from secateur.methods.without_rows import Exact
 from secateur.rules.decision_list import double_limit
 from secateur.tree.facts import Facts
 

@@ -42,7 +42,7 @@ from secateur.export.sql import rules_to_sql
 from secateur.export.sql_dialects import ALIASES, DIALECTS
 from secateur.rules.decision_list import make_decision_list
 from secateur.rules.rules import Rules
-from secateur.tree.column_parsers import ColumnParser
+from secateur.tree.columns import ColumnParser
 from secateur.tree.tree import make_tree
 
 Found = list[tuple[Any, Any, Any]]

@@ -16,12 +16,10 @@ import secateur
 from secateur import find_groups, simplify
 from secateur.errors import InputError, ParameterError
 from secateur.facts.groups import read_groups
-from secateur.facts.parsing import parse_facts
-from secateur.facts.stating import state_facts
+from secateur.facts.stating import parse_facts, state_facts
 from secateur.methods.row_mixture import _find_bundles
-from secateur.tree.decimals import last_with_decimals, next_with_decimals
 from secateur.tree.facts import Group
-from secateur.tree.regions import Region
+from secateur.tree.regions import Region, last_with_decimals, next_with_decimals
 from secateur.tree.tree import Tree, make_tree
 
 CITIES = ["Bern", "Oslo", "Paris", "Rome"]

@@ -31,7 +31,7 @@ import secateur
 from secateur.choosing import choose_lines
 from secateur.cli.model_files import dump_model
 from secateur.export.json import _digest
-from secateur.rows.packed_bytes import pack
+from secateur.rows.file_bytes import pack
 
 MODELS = Path(__file__).parents[1] / "models"
 RNG = np.random.default_rng(0)

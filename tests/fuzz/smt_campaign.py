@@ -32,7 +32,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 import secateur.methods.row_mixture
 from secateur.errors import SecateurError
-from secateur.tree.pipeline_columns import Columns, find_cuts
+from secateur.tree.columns import Columns, find_cuts
 from secateur.tree.tree import Tree
 
 MUTANTS = 3  # of each rules

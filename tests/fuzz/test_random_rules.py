@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fuzz.rules_campaign import Disagreement, check_case, judge_some
 
-from secateur.methods.exact import Exact
+from secateur.methods.without_rows import Exact
 
 
 @pytest.mark.long

@@ -23,15 +23,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 from secateur import TreeBuilder, from_model, simplify
 from secateur.counting import violations
-from secateur.counting.row_evidence import RowEvidence
-from secateur.counting.rows_by_leaf import index_rows
+from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import InputError
 from secateur.kernels import order_walks, run_walks, walks
-from secateur.kernels.compiling import compile_module, is_soon_done
+from secateur.kernels.running import compile_module, is_soon_done
 from secateur.methods import budget_spending, row_mixture
 from secateur.methods.budget_spending import Trained, spend_budget
 from secateur.rows.checking import check_rows
-from secateur.rows.rows import LabelledRows
+from secateur.rows.rows import LabelledRows, index_rows
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 
@@ -277,7 +276,7 @@ def run_fresh(code: str, **environment: str) -> subprocess.CompletedProcess[str]
 ROUTE = """
 import numpy as np
 from secateur.kernels import routes
-from secateur.kernels.compiling import compile_module, is_soon_done
+from secateur.kernels.running import compile_module, is_soon_done
 goes_left = compile_module(routes).goes_left
 print(goes_left(1.0, 2.0, False, -1, np.zeros(1, dtype=bool)))
 """

@@ -18,7 +18,7 @@ from secateur import Tree, from_model
 from secateur.adapters import read_iai
 from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree
 
 MODELS = Path(__file__).parents[1] / "models"
 LEVELS = {"town": ["missing", "Bonn", "Lima", "Oslo", "Rome"], "size": ["missing"]}

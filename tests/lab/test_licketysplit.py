@@ -15,7 +15,7 @@ import secateur
 from secateur import Tree, from_model
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree
 
 pytest.importorskip("matplotlib", reason="licketysplit imports matplotlib, which is not installed")
 licketysplit = pytest.importorskip("licketysplit", reason="licketysplit is not installed: pip install secateur[lab]")

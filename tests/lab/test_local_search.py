@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import secateur
-from secateur.kernels.compiling import compile_module
+from secateur.kernels.running import compile_module
 from secateur.lab import LocalSearchTreeClassifier
 from secateur.lab import local_search_kernel as kernel
 from secateur.lab.local_search import _encode, _Slots

@@ -13,7 +13,7 @@ import secateur
 from secateur import Tree, from_model
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_labels, check_rows
-from secateur.rows.leaves import apply_tree, count_classes
+from secateur.rows.rows import apply_tree, count_classes
 
 pycontree = pytest.importorskip("pycontree", reason="pycontree is not installed: pip install secateur[lab]")
 

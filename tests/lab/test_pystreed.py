@@ -14,7 +14,7 @@ import secateur
 from secateur import Tree, from_model
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_labels, check_rows
-from secateur.rows.leaves import apply_tree, count_classes
+from secateur.rows.rows import apply_tree, count_classes
 
 pytest.importorskip("pandas", reason="pystreed imports pandas, which is not installed")
 pystreed = pytest.importorskip("pystreed", reason="pystreed is not installed: pip install secateur[lab]")

@@ -31,7 +31,7 @@ from told_trees import Row, all_rows, is_possible, ordered_trees, told_trees
 
 import secateur
 from secateur import Rules, Tree, TreeBuilder
-from secateur.counting.row_evidence import RowEvidence
+from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import ParameterError
 from secateur.kernels import run_walks
 from secateur.methods import Problem, Why
@@ -39,10 +39,10 @@ from secateur.methods.contradictions import find_contradiction
 from secateur.methods.monotonicity import Monotonicity, decide_monotonicity
 from secateur.rows.checking import check_rows
 from secateur.rows.rows import Rows
+from secateur.tree.columns import find_cuts
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import NO_FACTS, Facts
 from secateur.tree.paths import trace_paths
-from secateur.tree.pipeline_columns import find_cuts
 
 # A grid of this many rows has a few hundred thousand pairs.
 MOST_ROWS = 700

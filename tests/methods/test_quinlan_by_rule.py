@@ -18,10 +18,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from benchmarks.naive.by_rows import count_rules, delete_quinlan
-from secateur.counting.row_evidence import RowEvidence
-from secateur.methods import quinlan, quinlan_by_rule
-from secateur.methods.quinlan_by_rule import Limits, is_suited, shorten_by_rule
-from secateur.rows import coded_columns
+from secateur.counting.training_evidence import RowEvidence
+from secateur.methods import quinlan
+from secateur.methods.quinlan import Limits, is_suited, shorten_by_rule
+from secateur.rows import rows as rows_module
 from secateur.rows.checking import check_rows
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree, make_tree
@@ -52,7 +52,7 @@ def test_rule_by_rule_equals_passes_over_the_rows(data: st.DataObject, tree: Tre
     X, y, _ = data.draw(strategies.labelled_rows(tree, max_rows=60))
     doubt, ties = data.draw(st.sampled_from([1e-11, 1e-11, 0.1, 0.9])), data.draw(st.sampled_from(["root", "leaf"]))
     with (
-        mock.patch.object(quinlan_by_rule, "PART_RULES", data.draw(st.sampled_from([1, 3, 256]))),
+        mock.patch.object(quinlan, "PART_RULES", data.draw(st.sampled_from([1, 3, 256]))),
         mock.patch.object(quinlan, "Limits", partial(Limits, doubt=doubt)),
     ):
         found = simplify(tree, X, tree.classes[y], True, alpha=alpha, ties=ties)
@@ -89,11 +89,11 @@ def test_many_rows_of_several_blocks_give_the_same(n_classes: int, missing: bool
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_threads_are_as_many_as_memory_allows_and_share_the_rules(n_workers: int) -> None:
     model, X, y = grown(5_000, 2, missing=False)
-    evidence, made = evidence_of(model, X, y), mock.Mock(wraps=quinlan_by_rule._make_rounds)
-    n_bytes = n_workers * (len(X) + 2 * quinlan_by_rule.TILE_ROWS) * evidence.tree.depth // 8 + 1
+    evidence, made = evidence_of(model, X, y), mock.Mock(wraps=quinlan._make_rounds)
+    n_bytes = n_workers * (len(X) + 2 * quinlan.TILE_ROWS) * evidence.tree.depth // 8 + 1
     with (
-        mock.patch.multiple(quinlan_by_rule, PART_RULES=5, MASK_BYTES=n_bytes, _make_rounds=made),
-        mock.patch.object(quinlan_by_rule, "n_threads", return_value=3),
+        mock.patch.multiple(quinlan, PART_RULES=5, MASK_BYTES=n_bytes, _make_rounds=made),
+        mock.patch.object(quinlan, "n_threads", return_value=3),
     ):
         found = simplify(model, X, y, True)
     assert made.call_count == n_workers
@@ -154,7 +154,7 @@ def test_a_path_may_be_longer_than_a_word_has_bits() -> None:
 
 def test_a_column_may_have_more_limits_than_fit_in_two_bytes() -> None:
     tree, X, y = chain(20)
-    with mock.patch.object(coded_columns, "MOST_SHORT", 0):
+    with mock.patch.object(rows_module, "MOST_SHORT", 0):
         found = simplify(tree, X, y, True)
     check_same(found, simplify(tree, X, y, False))
 
@@ -189,14 +189,14 @@ def test_it_is_chosen_for_many_rows_without_weights_only(monkeypatch: pytest.Mon
     model, X, y = grown(20_000, 2, missing=False)
     evidence = evidence_of(model, X, y)
     paths = trace_paths(evidence.tree)
-    monkeypatch.setattr(quinlan_by_rule, "PLAIN_PAIRS", 1 << 22)
+    monkeypatch.setattr(quinlan, "PLAIN_PAIRS", 1 << 22)
     assert is_suited(evidence, paths)
     assert not is_suited(evidence_of(model, X, y, np.ones(len(X))), paths)
-    with mock.patch.object(quinlan_by_rule, "MASK_BYTES", 1_000):
+    with mock.patch.object(quinlan, "MASK_BYTES", 1_000):
         assert not is_suited(evidence, paths)
-    with mock.patch.object(quinlan_by_rule, "MOST_EMPTY", 1):
+    with mock.patch.object(quinlan, "MOST_EMPTY", 1):
         assert not is_suited(evidence, paths)
-    with mock.patch.object(quinlan_by_rule, "PLAIN_PAIRS", sys.maxsize):
+    with mock.patch.object(quinlan, "PLAIN_PAIRS", sys.maxsize):
         assert not is_suited(evidence, paths)
 
 

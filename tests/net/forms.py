@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import secateur
-from secateur.results.answer import describe_faithful, warn_of_weights
-from secateur.results.cautions import find_cautions
-from secateur.results.line_words import COUNTED_TWICE, counts_rows_twice
+from secateur.results.answer import COUNTED_TWICE, counts_rows_twice, describe_faithful, find_cautions, warn_of_weights
 from secateur.rules.decision_list import DecisionList, make_decision_list
 from secateur.words.plain_words import ROUNDED, rounds_a_number
 

@@ -9,8 +9,8 @@ import pytest
 
 import secateur
 from secateur.report import summarize
+from secateur.results.answer import describe_rows
 from secateur.results.fidelity import round_outwards
-from secateur.results.line_words import describe_rows
 
 
 @pytest.fixture(scope="module")

@@ -34,10 +34,8 @@ from secateur.choosing import ListForm, choose_lines
 from secateur.export.listing import make_listing
 from secateur.report import make_report
 from secateur.report.page import TEMPLATES, _read_limits, _read_points, _shorten, _squeeze
-from secateur.results.line_words import describe_rows
-from secateur.tree.column_parsers import ColumnParser
-from secateur.tree.pipeline_columns import Columns
-from secateur.tree.shown_text import show_text
+from secateur.results.answer import describe_rows
+from secateur.tree.columns import ColumnParser, Columns, show_text
 from secateur.words.conditions import read_count, read_share
 from secateur.words.plain_words import read_asked
 

@@ -20,8 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.choosing import choose_lines
 from secateur.report import Report, make_report
-from secateur.results.line_words import describe_rows
-from secateur.tree.shown_text import show_text
+from secateur.results.answer import describe_rows
+from secateur.tree.columns import show_text
 from secateur.words.plain_words import read_asked
 
 

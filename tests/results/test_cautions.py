@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.choosing import choose_lines
-from secateur.results.cautions import find_cautions
+from secateur.results.answer import find_cautions
 
 
 def fit(labels: list[str], **options: object) -> secateur.Rules:

@@ -10,7 +10,7 @@ from scipy.stats import binomtest, fisher_exact
 
 import secateur
 from secateur import TreeBuilder
-from secateur.methods.fisher import fisher_greater
+from secateur.methods.quinlan import fisher_greater
 from secateur.results.intervals import (
     LEAST_ROWS_OF_D,
     adjust_by_holm,

@@ -19,7 +19,7 @@ from scipy.stats import fisher_exact
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting.cell_counts import CellCounts
+from secateur.counting.coverage import CellCounts
 from secateur.errors import InputError
 from secateur.results import Audit
 from secateur.results.audit import SUMS, AuditCounts

@@ -22,7 +22,7 @@ from secateur.errors import InputError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_labels, check_rows, check_weights, holds_missing
 from secateur.rows.encoding import check_whole
-from secateur.tree.pipeline_columns import Columns
+from secateur.tree.columns import Columns
 
 MakeFrame = Callable[[dict[str, Any]], Any]
 

@@ -12,10 +12,9 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secateur.rows import coded_columns, leaves
+from secateur.rows import rows as rows_module
 from secateur.rows.checking import check_rows
-from secateur.rows.coded_columns import code_columns
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree, code_columns
 from secateur.tree.tree import Tree
 
 
@@ -32,7 +31,7 @@ def test_codes_pass_the_tests_that_their_rows_pass(
 ) -> None:
     tree, X = problem
     chosen = np.flatnonzero(data.draw(strategies.lists_of(st.booleans(), len(X))))
-    with mock.patch.object(coded_columns, "MOST_SHORT", 1 << 16 if is_short else 0):
+    with mock.patch.object(rows_module, "MOST_SHORT", 1 << 16 if is_short else 0):
         coded = code_columns(tree, check_rows(tree, X), chosen, len(chosen))
     assert coded.codes.dtype == (np.uint16 if is_short else np.uint32)
     limit_code, missing_code = coded.find_limits(tree)
@@ -59,7 +58,7 @@ def test_coded_rows_reach_the_leaves_of_their_rows_in_any_order(problem: tuple[T
     order = np.argsort(reached)
     coded.sort(order)
     # Large tables are not read as a whole.
-    with mock.patch.object(leaves, "PLAIN_ROWS", -1):
+    with mock.patch.object(rows_module, "PLAIN_ROWS", -1):
         np.testing.assert_array_equal(apply_tree(tree, coded.as_rows(tree.n_features)), reached[order])
 
 
@@ -67,7 +66,7 @@ def test_coded_rows_reach_the_leaves_of_their_rows_in_any_order(problem: tuple[T
 def test_codes_are_as_wide_as_the_longest_column_needs(n_limits: int, dtype: Any) -> None:
     tree = mock.Mock(feature=np.zeros(2, dtype=np.int64), is_leaf=np.array([False, False]), dtype=np.dtype(np.float32))
     rows = mock.Mock(spans=lambda: [(0, 1)], select=lambda *_: np.full((1, 1), np.nan, dtype=np.float32))
-    with mock.patch.object(coded_columns, "_find_limits", return_value=np.arange(n_limits, dtype=np.float32)):
+    with mock.patch.object(rows_module, "_find_limits", return_value=np.arange(n_limits, dtype=np.float32)):
         coded = code_columns(tree, rows, np.arange(1), 1)
     assert coded.codes.dtype == dtype
     assert coded.codes.tolist() == [[n_limits + 1]]

@@ -26,9 +26,9 @@ from secateur.cli.tables.table_file import read_table
 from secateur.errors import FormatError, InputError
 from secateur.results import Evidence
 from secateur.rows.arrow_files import measure_arrow, open_arrow
+from secateur.rows.file_bytes import check_ends, copy_stream, read_whole
 from secateur.rows.file_queries import connect, read_header_names
 from secateur.rows.opening import open_source
-from secateur.rows.regular_files import check_ends, copy_stream, read_whole
 
 CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
 
@@ -265,7 +265,7 @@ def test_a_model_file_is_read_up_to_the_limit(tmp_path: Path, monkeypatch: pytes
 def test_a_packed_table_that_holds_far_more_than_it_takes_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("secateur.rows.packed_bytes.SMALL", 1 << 20)
+    monkeypatch.setattr("secateur.rows.file_bytes.SMALL", 1 << 20)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a,outcome\n" + b"1,yes\n" * 1_000_000))
     with pytest.raises(InputError, match=r"unpacks to more than .* at most 200 times .*SECATEUR_MAX_GROWTH=400"):

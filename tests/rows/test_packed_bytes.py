@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from secateur.cli.main import app
 from secateur.cli.model_files import is_rules_file, load_rules
 from secateur.errors import InputError
-from secateur.rows.packed_bytes import has_packed_name, is_packed, pack, peek, unpack
+from secateur.rows.file_bytes import has_packed_name, is_packed, pack, peek, unpack
 
 
 def test_what_was_packed_comes_back() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from secateur.errors import InputError
 from secateur.rows.written_values import find_unread, read_written
-from secateur.tree.column_parsers import STEPS, ColumnParser
+from secateur.tree.columns import STEPS, ColumnParser
 
 FIRST = datetime(1970, 1, 1)
 

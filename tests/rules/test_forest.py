@@ -36,7 +36,8 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from strategies import THRESHOLDS, labelled_rows, lists_of, sklearn_problems, trees
 
 import secateur
-from secateur.adapters.forests import is_forest, read_forest
+from secateur.adapters.forests import read_forest
+from secateur.adapters.model_checks import is_forest
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rules.forest import ForestRules
 from secateur.rules.merged import MergedRules, merge_rules

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 import secateur
-from secateur.tree.column_parsers import ColumnParser
+from secateur.tree.columns import ColumnParser
 
 
 def test_texts_and_timestamps_are_read_as_in_memory(spark: Any) -> None:

@@ -15,7 +15,7 @@ from secateur import Tree, from_model
 from secateur.adapters import spark_ml, spark_stages
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree
 
 pa = pytest.importorskip("pyarrow", reason="rows go to Spark by pyarrow: pip install 'secateur[spark]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Spark warns of the version of pandas

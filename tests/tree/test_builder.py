@@ -10,7 +10,7 @@ import pytest
 from secateur import Tree, TreeBuilder
 from secateur.errors import InvalidTreeError
 from secateur.rows.checking import check_rows
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree
 from secateur.tree.tree import make_tree
 
 

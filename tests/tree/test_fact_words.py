@@ -10,8 +10,7 @@ import told_trees
 from hypothesis import assume, given, settings
 
 from secateur.errors import FormatError
-from secateur.facts.parsing import parse_facts
-from secateur.facts.stating import state_facts
+from secateur.facts.stating import parse_facts, state_facts
 from secateur.tree.builder import TreeBuilder
 from secateur.tree.fact_words import word_facts
 from secateur.tree.facts import NO_FACTS, Claim, Facts

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from secateur import Tree
 from secateur.errors import InvalidTreeError
-from secateur.tree.column_parsers import STEPS, ColumnParser
+from secateur.tree.columns import STEPS, ColumnParser
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import Claim, Facts, Group, Implication, Order
 from secateur.tree.regions import Region

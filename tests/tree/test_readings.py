@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secateur.tree.column_parsers import ColumnParser
+from secateur.tree.columns import ColumnParser
 
 
 @pytest.mark.parametrize(

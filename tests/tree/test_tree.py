@@ -25,12 +25,11 @@ import secateur
 from secateur import Tree
 from secateur.errors import InvalidTreeError
 from secateur.rows.checking import check_rows
-from secateur.rows.leaves import apply_tree
-from secateur.tree.column_parsers import ColumnParser
+from secateur.rows.rows import apply_tree
+from secateur.tree.columns import ColumnParser, Columns
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import Facts
 from secateur.tree.paths import trace_paths
-from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import make_tree, round_down
 
 ROW_FREE = [name for name, method in secateur.METHODS.items() if method.is_exact and not method.needs_rows]

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from secateur.rows.checking import check_rows
 from secateur.tree.builder import TreeBuilder
 from secateur.tree.tree import Tree
-from secateur.verify.boxes import Boxes
-from secateur.verify.paths import walk_paths
+from secateur.verify.boxes import Boxes, walk_paths
 from secateur.verify.placed_rows import PlacedRows, order_by_value
 
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import secateur
-from secateur.words.numbers import (
+from secateur.words.plain_words import (
+    ROUNDED,
     SHORT_ENOUGH,
     count_digits,
     find_neighbours,
@@ -19,7 +20,6 @@ from secateur.words.numbers import (
     shorten_number,
     write_number,
 )
-from secateur.words.plain_words import ROUNDED
 
 NUMBERS = st.floats(width=32, min_value=-(2.0**90), max_value=2.0**90) | st.integers(-(10**6), 10**6).map(
     lambda k: float(np.float32(k / 1000))

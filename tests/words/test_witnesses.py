@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.tree.regions import domain_of, pick_value, regions_of_links
 from secateur.tree.tree import Label, Tree
-from secateur.words import witnesses
+from secateur.words import reasons
 
 WITH_WITNESSES = [name for name, method in secateur.METHODS.items() if method.witness is not None]
 
@@ -75,8 +75,8 @@ def test_witnesses_are_those_of_the_definition(method: str, data: st.DataObject)
 @settings(max_examples=30, deadline=None)
 def test_a_block_of_rules_is_searched_as_all_of_them_are(tree: Tree, method: str) -> None:
     with (
-        mock.patch.object(witnesses, "SEARCHED_RULES", 3),
-        mock.patch.object(witnesses, "REMEMBERED_LEAVES", 2),
+        mock.patch.object(reasons, "SEARCHED_RULES", 3),
+        mock.patch.object(reasons, "REMEMBERED_LEAVES", 2),
     ):
         check_witnesses(secateur.simplify(tree, method=method, each_leaf=True))
 
@@ -87,7 +87,7 @@ def test_a_look_at_one_rule_searches_its_block_only() -> None:
     from sklearn.tree import DecisionTreeClassifier
 
     rules = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), method="exact", each_leaf=True)
-    assert len(rules) > 3 * witnesses.SEARCHED_RULES
+    assert len(rules) > 3 * reasons.SEARCHED_RULES
     assert rules[-1].reasons
     assert rules._witnesses._is_searched.sum() == 1
     copy = pickle.loads(pickle.dumps(rules))

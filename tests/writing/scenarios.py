@@ -27,7 +27,7 @@ secateur.Rules.from_json(Path({rules!r}).read_text()).write_predictions({rows!r}
 """
 SEVERAL = """
 from pathlib import Path
-from secateur.cli.outputs import write_files
+from secateur.cli.writing import write_files
 write_files({{Path(name): name * 5000 for name in {names!r}}}, force={force!r}, quiet=True)
 """
 

@@ -19,7 +19,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.cli.outputs import write_files
+from secateur.cli.writing import write_files
 
 # A process of the soak: it makes the same rules with the kernels of one cache, and replaces the same outputs.
 WORKER = """
@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 import secateur
-from secateur.cli.outputs import write_files
+from secateur.cli.writing import write_files
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 4)); y = (X[:, 0] + X[:, 1] > 0).astype(int)
 model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)

@@ -17,18 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.hist_gradient_boosting import is_single
-from secateur.adapters.model_checks import ancestor_names, check_class, check_fitted, check_one_output, choose_tree
-from secateur.adapters.pipelines import is_pipeline, read_trees
+from secateur.adapters.model_checks import (
+    ENSEMBLES,
+    ancestor_names,
+    check_class,
+    check_fitted,
+    check_one_output,
+    choose_tree,
+)
+from secateur.adapters.pipelines import read_trees
 from secateur.adapters.scikit_learn import SUPPORTED as TREES
 from secateur.adapters.scikit_learn import make_from_source, round_counts, was_fitted_with_missing
-from secateur.errors import EnsembleError, SecateurError, UnsupportedModelError
+from secateur.errors import UnsupportedModelError
 from secateur.rows.checking import holds_missing
 from secateur.tree.tree import Tree
 
 SUPPORTED = ("RandomForestClassifier", "ExtraTreesClassifier", "BaggingClassifier")
-ENSEMBLES = "sklearn.ensemble"
-BOOSTING = {"lightgbm", "xgboost", "catboost"}
 
 
 @dataclass(frozen=True)
@@ -38,31 +42,6 @@ class ForestTrees:
     trees: tuple[Tree, ...]
     # The class fractions that each node of each tree votes with, as the forest holds them, shape (n_nodes, n_classes).
     leaf_shares: tuple[NDArray[np.float64], ...]
-
-
-def is_forest(model: Any) -> bool:
-    """Tell whether a model is an ensemble of scikit-learn, or ends in one; boosting of one iteration is a tree."""
-    last = model.steps[-1][1] if is_pipeline(model) and model.steps else model
-    return bool(ancestor_names(last, ENSEMBLES)) and not is_single(last)
-
-
-def is_ensemble(model: Any) -> bool:
-    """Tell whether a model is of several trees that decide together, of any library that is read, or ends in one."""
-    if is_forest(model):
-        return True
-    last = model.steps[-1][1] if is_pipeline(model) and model.steps else model
-    packages = {ancestor.__module__.split(".")[0] for ancestor in type(last).__mro__}
-    if not packages & BOOSTING:
-        return False
-    from secateur.adapters import from_model
-
-    try:
-        from_model(last)
-    except EnsembleError:
-        return True
-    except SecateurError:  # what else is wrong with it is said when it is read
-        return False
-    return False
 
 
 def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, tree: int | None = None) -> ForestTrees:

@@ -19,25 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.model_checks import ancestor_names, check_fitted, fitted_names
+from secateur.adapters.model_checks import check_fitted, fitted_names
 from secateur.errors import InputError, InvalidTreeError, UnsupportedModelError
 from secateur.rows.checking import check_rows, holds_missing
 from secateur.rows.encoding import is_missing
-from secateur.rows.leaves import apply_tree
-from secateur.tree.pipeline_columns import Columns
+from secateur.rows.rows import apply_tree
+from secateur.tree.columns import Columns
 from secateur.tree.tree import Label, Tree, make_tree
 
 SUPPORTED = "HistGradientBoostingClassifier"
-
-
-def is_histogram_boosting(model: Any) -> bool:
-    """Tell whether a model is, or derives from, scikit-learn's histogram boosting."""
-    return SUPPORTED in ancestor_names(model, "sklearn.ensemble")
-
-
-def is_single(model: Any) -> bool:
-    """Tell whether a model is histogram boosting of one iteration."""
-    return is_histogram_boosting(model) and bool(getattr(model, "n_iter_", model.max_iter) == 1)
 
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:

@@ -1,4 +1,4 @@
-"""Checks that adapters share: class and state of a model, which of its trees to read, and files of models."""
+"""What adapters ask of a model: its kind and state, which of its trees to read, and the bytes of its file."""
 
 import operator
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,14 @@ from secateur.errors import (
     UnsupportedModelError,
     first_line,
 )
-from secateur.rows.regular_files import read_whole
+from secateur.rows.file_bytes import read_whole
 
 SPLIT_NUMBERS = (
     "Column {!r} holds numbers, but is split by category, and {} then takes 2.5 for 2. Make it a categorical column of "
     "a data frame, or one-hot encode it, and fit again."
 )
+ENSEMBLES = "sklearn.ensemble"
+BOOSTING = {"lightgbm", "xgboost", "catboost"}
 
 
 def ancestor_names(model: Any, package: str) -> frozenset[str]:
@@ -33,6 +35,46 @@ def ancestor_names(model: Any, package: str) -> frozenset[str]:
 @lru_cache(maxsize=256)  # asked several times of every model
 def _ancestor_names(kind: type, package: str) -> frozenset[str]:
     return frozenset(one.__qualname__ for one in kind.__mro__ if f"{one.__module__}.".startswith(f"{package}."))
+
+
+def is_pipeline(model: Any) -> bool:
+    """Tell whether a model is a pipeline of steps, scikit-learn's or one derived from it."""
+    return any(ancestor.__name__ == "Pipeline" for ancestor in type(model).__mro__) and hasattr(model, "steps")
+
+
+def is_histogram_boosting(model: Any) -> bool:
+    """Tell whether a model is, or derives from, scikit-learn's histogram boosting."""
+    return "HistGradientBoostingClassifier" in ancestor_names(model, ENSEMBLES)
+
+
+def _is_single(model: Any) -> bool:
+    """Tell whether a model is histogram boosting of one iteration."""
+    return is_histogram_boosting(model) and bool(getattr(model, "n_iter_", model.max_iter) == 1)
+
+
+def is_forest(model: Any) -> bool:
+    """Tell whether a model is an ensemble of scikit-learn, or ends in one; boosting of one iteration is a tree."""
+    last = model.steps[-1][1] if is_pipeline(model) and model.steps else model
+    return bool(ancestor_names(last, ENSEMBLES)) and not _is_single(last)
+
+
+def is_ensemble(model: Any) -> bool:
+    """Tell whether a model is of several trees that decide together, of any library that is read, or ends in one."""
+    if is_forest(model):
+        return True
+    last = model.steps[-1][1] if is_pipeline(model) and model.steps else model
+    packages = {ancestor.__module__.split(".")[0] for ancestor in type(last).__mro__}
+    if not packages & BOOSTING:
+        return False
+    from secateur.adapters import from_model
+
+    try:
+        from_model(last)
+    except EnsembleError:
+        return True
+    except SecateurError:  # what else is wrong with it is said when it is read
+        return False
+    return False
 
 
 def check_class(model: Any, package: str, supported: Sequence[str], hint: str, rejected: Sequence[str] = ()) -> None:

@@ -38,7 +38,7 @@ from secateur.adapters.nodes import Node, make_from_nodes
 from secateur.adapters.pmml_predicates import MISSING, OTHER, Field, find_predicate, read_label, read_number
 from secateur.errors import FormatError, UnsupportedModelError
 from secateur.limits import XML_MARKS, check_parsed_size
-from secateur.tree.pipeline_columns import Columns
+from secateur.tree.columns import Columns
 from secateur.tree.tree import Label, Tree
 
 NAMESPACE = "http://www.dmg.org/PMML-"

@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.adapters import hist_gradient_boosting
-from secateur.adapters.model_checks import ancestor_names, check_class, check_fitted, check_one_output, fitted_names
+from secateur.adapters.model_checks import (
+    ancestor_names,
+    check_class,
+    check_fitted,
+    check_one_output,
+    fitted_names,
+    is_histogram_boosting,
+)
 from secateur.frames import frame_columns
 from secateur.rows.checking import holds_missing
 from secateur.rows.encoding import frame_numbers
@@ -25,7 +32,7 @@ WHOLE_COUNT = 1e-6
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
     """Read a fitted classification tree, or say why it cannot be read."""
-    if hist_gradient_boosting.is_histogram_boosting(model):
+    if is_histogram_boosting(model):
         return hist_gradient_boosting.read_model(model, X, sample_weight, accepts_missing)
     _check_supported(model)
     takes_missing = was_fitted_with_missing(model, X, sample_weight) if accepts_missing is None else accepts_missing

@@ -26,8 +26,8 @@ from secateur.adapters.nodes import Node, make_from_nodes, pack_codes
 from secateur.adapters.pipelines.limits import name_cells
 from secateur.adapters.spark_stages import Slot, trace_stages
 from secateur.errors import ParameterError, UnsupportedModelError
+from secateur.tree.columns import Columns
 from secateur.tree.contract import check_tree
-from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Label, Tree
 
 SUPPORTED = "DecisionTreeClassificationModel"

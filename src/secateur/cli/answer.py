@@ -1,4 +1,4 @@
-"""Print rules and how far to trust them, and the command to try next."""
+"""Print rules, how far to trust them and what to warn of, and the command to try next."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from secateur.cli.simplify import Story
     from secateur.export.listing import Listing
+    from secateur.results.answer import Caution
+    from secateur.results.audit import Audit
+    from secateur.rules.rules import Rules
 
 SHOWN_RULES = 50
 SHORTER = "--budget 0.01 (shorter), "
@@ -69,7 +72,7 @@ def show_next(words: Iterable[str], page: Path | None = None) -> None:
     from rich.text import Text
 
     from secateur.cli.console import out
-    from secateur.tree.shown_text import show_text
+    from secateur.tree.columns import show_text
 
     command = "secateur " + " ".join(shlex.quote(word) for word in words)
     step = show_text(command) if page is None else f"open {show_text(str(page))} in a browser"
@@ -106,3 +109,28 @@ def _describe_trust(story: Story, listing: Listing, *, verbose: bool) -> list[st
     told = {*describe_answer(rules)[1]}
     told |= {f"Note: {one}" for one in rules.remarks[len(rules.own_remarks) :]} if story.warnings else set()
     return [*sentences, *(one for one in listing.after if one not in told)]
+
+
+BALANCED = " --balanced lets rare classes count as much as common ones."
+BALANCED_GUESS = " That is the price of --balanced, which finds rare classes."
+OTHER_COLUMNS = " Other columns may tell more."
+
+
+def warn_of_rules(rules: Rules, audit: Audit, *, min_rows: int | None, balanced: bool) -> tuple[str, ...]:
+    """Find what to warn of, by an audit; ``min_rows`` is the fewest rows in a leaf of a tree that was fitted here."""
+    from secateur.results.answer import FEW_ROWS, find_cautions
+
+    def advise(caution: Caution) -> str:
+        if min_rows is None:
+            return ""
+        if caution.kind == "guess":
+            return BALANCED_GUESS if balanced else OTHER_COLUMNS
+        if caution.kind == "unpredicted":
+            return "" if balanced else BALANCED
+        if caution.kind != "few-rows" or min_rows >= FEW_ROWS:
+            return ""
+        # A line of a short list may decide few rows though each leaf has many.
+        return f" --min-rows {FEW_ROWS} {'may avoid that' if rules.is_list else 'avoids them'}."
+
+    found = find_cautions(rules, audit.accuracy / 100, (audit.baseline_class, audit.baseline / 100))
+    return tuple(f"{one.text}{advise(one)}" for one in found)

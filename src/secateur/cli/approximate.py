@@ -13,8 +13,7 @@ import typer
 from secateur.cli.completion import complete_column
 from secateur.cli.console import print_json, tell, working
 from secateur.cli.options import Data, Json, Quiet, Reading, Rows, Trusting, option, spell, spread
-from secateur.cli.outputs import deliver
-from secateur.cli.writing import Writing
+from secateur.cli.writing import Writing, deliver
 from secateur.errors import InputError, SecateurError, UnsupportedModelError, shorten
 from secateur.tree.tree import Tree
 

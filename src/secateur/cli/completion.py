@@ -1,16 +1,18 @@
 """Complete names in the shell, without loading anything heavy."""
 
 import os
+import re
 import shlex
 from pathlib import Path
 
+NAMED = re.compile(r'^    name = "(.+)"$', re.MULTILINE)
 DIALECTS = ("duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake")
 
 
 def complete_method(incomplete: str) -> list[str]:
-    """List the methods that begin so, by the names of their files: importing them takes longer than a person waits."""
-    files = sorted((Path(__file__).parents[1] / "methods").glob("*.py"))
-    names = [file.stem.replace("_", "-") for file in files if "\nMETHOD = " in file.read_text(encoding="utf-8")]
+    """List the methods that begin so, as their files name them: importing those takes longer than a person waits."""
+    texts = (file.read_text(encoding="utf-8") for file in (Path(__file__).parents[1] / "methods").glob("*.py"))
+    names = sorted(name for text in texts if "\nMETHODS = " in text for name in NAMED.findall(text))
     return [name for name in names if name.startswith(incomplete.lower())]
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import counting, print_json, print_text, tell, working
 from secateur.cli.options import (
     Force,
@@ -27,7 +26,8 @@ from secateur.cli.options import (
     option,
     spread,
 )
-from secateur.cli.outputs import check_outputs, deliver
+from secateur.cli.tables.table_file import check_batch_options, in_batches, open_batches
+from secateur.cli.writing import check_outputs, deliver
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ def command(
 
 def _explain_rows(rules: Rules, rows: Any, *, why: bool) -> Iterator[tuple[dict[str, Any], str, str]]:
     """Give a record for machines of each row, and a prediction and words for people."""
-    from secateur.results.line_words import describe_rows
+    from secateur.results.answer import describe_rows
 
     if why:
         for place in range(len(rows)):

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from secateur.cli.options import Dialect, Export, Force, Output, Quiet, SqlTable
-from secateur.cli.outputs import check_outputs, choose_export, deliver, make_export
+from secateur.cli.writing import check_outputs, choose_export, deliver, make_export
 from secateur.errors import ParameterError
 
 

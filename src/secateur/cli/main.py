@@ -92,7 +92,7 @@ def _watch_signals() -> None:
         while (number := os.read(reader, 1)[0]) not in STOPS:
             pass
         time.sleep(PATIENCE)
-        if rows := sys.modules.get("secateur.rows.leftovers"):
+        if rows := sys.modules.get("secateur.rows.staging"):
             rows.remove_leftovers()
         status, words = STOPS[number]
         if not _told:

@@ -19,9 +19,8 @@ from secateur.errors import FormatError, InputError, SecateurError, UnsupportedM
 from secateur.export.json import FORMAT as RULES_FORMAT
 from secateur.export.json import rules_from_json
 from secateur.limits import JSON_MARKS, check_parsed_size
+from secateur.rows.file_bytes import check_zip_size, is_packed, open_file, peek, read_whole, unpack
 from secateur.rows.file_format import BLANKS
-from secateur.rows.packed_bytes import check_zip_size, is_packed, peek, unpack
-from secateur.rows.regular_files import open_file, read_whole
 from secateur.rules.rules import Rules
 from secateur.tree.json import FORMAT as TREE_FORMAT
 from secateur.tree.json import tree_from_dict

@@ -206,7 +206,7 @@ class Settings:
     @property
     def given(self) -> dict[str, Any]:
         """Arguments of ``simplify`` that were given; raise unless the numbers are from 0 to 1."""
-        from secateur.methods.settings import check_share
+        from secateur.methods.contract import check_share
 
         named = {"budget": self.budget, "tolerance": self.tolerance, "max_conflict": self.max_conflict}
         given: dict[str, Any] = {name: check_share(name, value) for name, value in named.items() if value is not None}

@@ -7,7 +7,7 @@ import typer
 
 from secateur.cli.console import working
 from secateur.cli.options import Force, Growing, Making, Quiet, Reading, Rows, spread
-from secateur.cli.outputs import check_outputs, deliver
+from secateur.cli.writing import check_outputs, deliver
 from secateur.errors import ParameterError
 
 

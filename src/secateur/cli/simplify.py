@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import counting, print_json, tell, working
 from secateur.cli.options import (
     Fact,
@@ -28,8 +27,8 @@ from secateur.cli.options import (
     spell,
     spread,
 )
-from secateur.cli.outputs import deliver
-from secateur.cli.writing import Writing
+from secateur.cli.tables.table_file import check_batch_options, in_batches, open_batches
+from secateur.cli.writing import Writing, deliver
 from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def command(
     secateur simplify loans.csv --target outcome --model tree.skops
     secateur simplify --table human-id --each-leaf --method M1-D
     """
-    from secateur.adapters.forests import is_ensemble
+    from secateur.adapters.model_checks import is_ensemble
 
     if data is not None and table is not None:
         raise ParameterError("Name a file or an embedded table, not both: leave out --table.")
@@ -228,8 +227,8 @@ def _from_data(
     quiet: bool,
 ) -> Story:
     """Simplify a given model, or a tree that is fitted to the table."""
+    from secateur.cli.answer import warn_of_rules
     from secateur.cli.tables.fitted_table import describe_facts, fit_table, read_one_tree, simplify_fitted
-    from secateur.cli.warnings import warn_of_rules
 
     tree = None if model is None else read_one_tree(model)
     if in_batches(data, tree):
@@ -323,7 +322,7 @@ def _from_embedded(table: Table, growing: Growing, recipe: _Recipe) -> Story:
     from sklearn.tree import DecisionTreeClassifier
 
     from secateur import datasets
-    from secateur.cli.warnings import warn_of_rules
+    from secateur.cli.answer import warn_of_rules
     from secateur.simplification import simplify
 
     data = datasets.load(table.value)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from secateur.cli.approximate import pick_rows
-from secateur.cli.batches import check_batch_options, in_batches, open_batches
 from secateur.cli.console import print_json, tell, working
 from secateur.cli.options import Holdout, Json, Quiet, Reading, Rows, Seed, Trusting, spread
+from secateur.cli.tables.table_file import check_batch_options, in_batches, open_batches
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:

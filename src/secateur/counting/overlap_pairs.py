@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.bit_masks import Masks, unpack_bits
-from secateur.counting.coverage import mask_blocks, rows_of_rule
+from secateur.counting.coverage import Masks, mask_blocks, rows_of_rule, unpack_bits
 from secateur.rows.rows import Rows
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree

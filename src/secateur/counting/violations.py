@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.bit_masks import pack_links, rows_in, unpack_bits
+from secateur.counting.coverage import pack_links, rows_in, unpack_bits
 from secateur.counting.tile_arguments import (
     NO_NODES,
     Conditions,
@@ -29,10 +29,8 @@ from secateur.counting.tile_arguments import (
     make_tests,
 )
 from secateur.kernels import tiles
-from secateur.kernels.compiling import compile_module, is_soon_done
-from secateur.kernels.threads import map_in_threads, n_threads
-from secateur.rows.leaves import apply_tree, count_classes
-from secateur.rows.rows import LabelledRows
+from secateur.kernels.running import compile_module, is_soon_done, map_in_threads, n_threads
+from secateur.rows.rows import LabelledRows, apply_tree, count_classes
 from secateur.tree.paths import Paths
 from secateur.tree.shares import divide_or_nan
 from secateur.tree.tree import Tree

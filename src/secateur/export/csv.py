@@ -14,7 +14,7 @@ from typing import Any
 
 from secateur.frames import make_frame
 from secateur.rules.rules import Rules
-from secateur.tree.shown_text import INVISIBLE
+from secateur.tree.columns import INVISIBLE
 from secateur.tree.tree import Label
 from secateur.words.conditions import join_conditions
 

@@ -21,7 +21,7 @@ from secateur.errors import ParameterError, did_you_mean
 from secateur.export.python import check_function_name
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import check_result_names, split_table
-from secateur.methods.settings import check_flag
+from secateur.methods.contract import check_flag
 from secateur.rules.rules import Rules
 
 
@@ -125,7 +125,7 @@ FORMATS = {
         Format("latex", ".tex", "a table for a paper", "export.latex:rules_to_latex"),
         Format("csv", ".csv", "a table for a spreadsheet", "export.csv:rules_to_csv"),
         Format("text", ".txt", "one line per rule", "export.text:rules_to_text", TEXT),
-        Format("html", ".html", "the report, one page", "report.report:rules_to_page"),
+        Format("html", ".html", "the report, one page", "report.page:rules_to_page"),
         Format("pmml", ".pmml", "a RuleSetModel for programs that run PMML", "export.pmml:rules_to_pmml"),
         Format("onnx", ".onnx", "a model for programs that run ONNX", "export.onnx:rules_to_onnx"),
         Format("smt2", ".smt2", "tree and rules for a solver to compare", "export.smtlib:rules_to_smtlib"),

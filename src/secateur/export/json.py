@@ -30,8 +30,8 @@ from secateur.export.stored_reasons import OF_A_LIST, check_reasons, check_spend
 from secateur.facts.groups import label_columns
 from secateur.limits import JSON_MARKS, check_memory, check_parsed_size
 from secateur.methods import Deletions, Why, find_method
+from secateur.methods.contract import check_flag, check_share
 from secateur.methods.leaf_values import CLASSES_ONLY
-from secateur.methods.settings import check_flag, check_share
 from secateur.rules.making import Choice, Making, StoredContent
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from secateur.results.answer import describe_answer
-from secateur.results.line_words import (
+from secateur.results.answer import (
+    describe_answer,
     describe_assimilation,
     describe_rows,
     explain_reading,

@@ -12,7 +12,7 @@ from secateur.errors import ParameterError
 from secateur.export.plain_names import FreeNames, head_lines, one_line, plain_name
 from secateur.rules.decision_list import Column, ColumnTest, DecisionList, double_limit, make_decision_list
 from secateur.rules.rules import Rules
-from secateur.tree.column_parsers import STEPS, ColumnParser
+from secateur.tree.columns import STEPS, ColumnParser
 from secateur.tree.tree import Label
 from secateur.words.conditions import read_threshold
 

@@ -31,8 +31,8 @@ from secateur.rules.decision_list import (
     make_column,
 )
 from secateur.rules.rules import Rules
+from secateur.tree.columns import find_cuts
 from secateur.tree.facts import NO_FACTS, Claim, Facts
-from secateur.tree.pipeline_columns import find_cuts
 from secateur.tree.tree import Tree
 
 __all__ = ["Line", "list_lines", "rules_to_smtlib", "write_comparison"]

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from secateur.errors import ParameterError, shorten
 from secateur.export.sql_nodes import Node, is_null, make_number, when
-from secateur.tree.column_parsers import MOST_DAYS, STEPS, ColumnParser
+from secateur.tree.columns import MOST_DAYS, STEPS, ColumnParser
 from secateur.words.dates import first_beyond
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from secateur.results.fidelity import Fidelity
 from secateur.rules.layout import Layout
 from secateur.rules.making import Choice, Making, StoredContent
 from secateur.rules.rules import Rules
+from secateur.tree.columns import Columns
 from secateur.tree.json import tree_from_json, tree_to_json
-from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Tree
 
 # Fields of rules that are plain already, and those that are objects of plain fields.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import FormatError
-from secateur.methods.settings import check_share
+from secateur.methods.contract import check_share
 from secateur.results.fidelity import Fidelity
 from secateur.rules.rules import Rules
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InputError, ParameterError, did_you_mean
-from secateur.frames import check_unique, frame_columns
+from secateur.frames import check_unique, frame_columns, is_listing
 from secateur.tree.facts import Group
 from secateur.tree.tree import Label, Tree
 
@@ -93,12 +93,6 @@ def read_groups(tree: Tree, groups: Any) -> tuple[Group, ...]:
             group_of[feature] = title
         found.append(Group(title, tuple(features), tuple(label_columns(title, own))))
     return tuple(found)
-
-
-def is_listing(value: Any) -> bool:
-    """Whether a value is a list, tuple, array or the like, but no text, mapping or single number."""
-    is_scalar = isinstance(value, (str, bytes, Mapping)) or (isinstance(value, np.ndarray) and value.ndim == 0)
-    return not is_scalar and hasattr(value, "__iter__")
 
 
 def find_feature(names: Mapping[str, int], column: Any) -> int | None:

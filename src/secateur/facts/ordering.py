@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from secateur.errors import ParameterError, shorten
 from secateur.facts.possible_rows import Bundle, Feasible
-from secateur.tree.pipeline_columns import find_cuts
+from secateur.tree.columns import find_cuts
 from secateur.tree.tree import Tree
 
 # Every pair of the states of some columns is compared, so there must not be too many of them.

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 
 from secateur.errors import ParameterError, shorten
 from secateur.tree.contract import freeze_tree
-from secateur.tree.decimals import round_down_to_decimals
 from secateur.tree.facts import Claim, Facts
-from secateur.tree.regions import Region, domain_of, pick_number
+from secateur.tree.regions import Region, domain_of, pick_number, round_down_to_decimals
 from secateur.tree.tree import Label, Tree
 
 # A set of states is stored for every split on their columns, so there must not be too many of them.

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.kernels import containment, order_walks, walks
-from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.containment import Room
-from secateur.kernels.threads import map_in_threads, n_threads
+from secateur.kernels.running import compile_module, is_soon_done, map_in_threads, n_threads
 from secateur.kernels.walks import Box, Walkable
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree

@@ -1,6 +1,6 @@
 """The few functions that walk trees with a rule's box, in plain Python that numba can compile.
 
-Nothing here imports numba: :mod:`secateur.kernels.compiling` compiles these functions on first use, small trees run
+Nothing here imports numba: :mod:`secateur.kernels.running` compiles these functions on first use, small trees run
 them as they are, and the tests compare both. They index and compare only, so that they accept lists as well as arrays.
 
 A *box* is what a conjunction of conditions allows, feature by feature: an interval ``low < x <= high`` for numbers, a

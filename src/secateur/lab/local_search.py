@@ -30,11 +30,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from secateur.kernels.compiling import compile_module
+from secateur.kernels.running import compile_module
 from secateur.lab import local_search_kernel as kernels
 from secateur.lab.local_search_kernel import Problem, Workspace
-from secateur.rows.leaves import apply_tree, count_classes
-from secateur.rows.rows import Rows
+from secateur.rows.rows import Rows, apply_tree, count_classes
 from secateur.tree.contract import check_tree
 from secateur.tree.tree import Tree, make_tree
 

@@ -23,7 +23,7 @@ from secateur.datasets import Dataset
 from secateur.errors import FormatError, InputError, SecateurError
 from secateur.lab.adapters.iai import read_iai
 from secateur.lab.local_search import LocalSearchTreeClassifier
-from secateur.rows.regular_files import read_whole
+from secateur.rows.file_bytes import read_whole
 from secateur.tree.json import FORMAT, tree_from_dict
 from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree

@@ -1,4 +1,4 @@
-"""The deletion methods, one per file, and their registry: a file of this package that defines METHOD adds one."""
+"""The deletion methods and their registry: a file of this package that defines METHODS adds them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "Asks", "Deletions", "Knob", "Method", "Problem", "Why", "find_method", "list_methods"]
 
 _MODULES = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
-_FOUND: list[Method] = [module.METHOD for module in _MODULES if hasattr(module, "METHOD")]
+_FOUND: list[Method] = [method for module in _MODULES for method in getattr(module, "METHODS", ())]
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {method.name: method for method in sorted(_FOUND, key=lambda m: m.rung)}

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.counting.bit_masks import pack_bits, unpack_bits
+from secateur.counting.coverage import pack_bits, unpack_bits
 from secateur.kernels import walks
-from secateur.kernels.compiling import compile_module, is_soon_done
 from secateur.kernels.run_walks import PLAIN_ENTRIES, as_lists, make_box, make_walkable
+from secateur.kernels.running import compile_module, is_soon_done
 from secateur.tree.shares import compare_reliability, divide_or_nan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.counting.bit_masks import Masks
+    from secateur.counting.coverage import Masks
     from secateur.methods.row_mixture import MixedRows
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree

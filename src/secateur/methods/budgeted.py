@@ -16,20 +16,14 @@ the one nearest the root. Shares are whole numbers of a small unit, so sums depe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.methods import exact
 from secateur.methods.budget_spending import Trained, spend_budget
-from secateur.methods.contract import Asks, Deletions, Knob, Method, Problem, Why
+from secateur.methods.contract import Asks, Deletions, Knob, Method, Problem, Why, amount, share
 from secateur.methods.row_mixture import mix_rows
-from secateur.methods.settings import amount, share
 
-if TYPE_CHECKING:
-    pass
-
-__all__ = ["CONFLICTS", "METHOD"]
+__all__ = ["CONFLICTS", "METHODS"]
 
 # The values of δ that a slider has and a selection tries.
 CONFLICTS = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.0175, 0.02, 0.025, 0.03, 0.04, 0.05)
@@ -77,7 +71,7 @@ class Budgeted(Method):
         """Run the exact layer, then delete up to the ceiling."""
         tree, paths, rows = problem.tree, problem.paths, problem.listed_rows
         if not len(paths.links):
-            return exact.METHOD.delete(problem)
+            return Deletions.keep_all(paths, Why.NOT_CERTIFIED, has_numbers=False)
         implied = problem.find_exact()
         counts, leaf_counts = rows.count(paths, implied)
         mixture = mix_rows(tree, paths, rows.listed, self.smoothing)
@@ -110,4 +104,4 @@ class Budgeted(Method):
         return result
 
 
-METHOD = Budgeted()
+METHODS = (Budgeted(),)

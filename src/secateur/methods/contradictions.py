@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.row_evidence import RowEvidence
+from secateur.counting.training_evidence import RowEvidence
 from secateur.facts.ordering import find_ranks
 from secateur.tree.tree import Tree
 

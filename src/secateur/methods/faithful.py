@@ -31,12 +31,14 @@ from secateur.methods.contract import (
     Method,
     Problem,
     Why,
+    amount,
+    flag,
+    share,
 )
-from secateur.methods.settings import amount, flag, share
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.shares import compare_reliability
 
-__all__ = ["METHOD"]
+__all__ = ["METHODS"]
 
 
 @dataclass(frozen=True)
@@ -195,4 +197,4 @@ def _name_separators(problem: Problem, result: Deletions) -> None:
         numbers[result.why == Why.NOT_CERTIFIED] = np.nan
 
 
-METHOD = Faithful()
+METHODS = (Faithful(),)

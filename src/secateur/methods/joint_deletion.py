@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.bit_masks import pack_links
+from secateur.counting.coverage import pack_links
 from secateur.methods.row_mixture import MixedRows
 from secateur.tree.tree import Tree
 

@@ -22,16 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.counting.bit_masks import pack_bits, unpack_bits
-from secateur.counting.coverage import mask_blocks, rows_of_rule
-from secateur.counting.row_evidence import RowEvidence
+from secateur.counting.coverage import mask_blocks, pack_bits, rows_of_rule, unpack_bits
+from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.checking import check_facts
 from secateur.facts.ordering import find_ranks
-from secateur.methods.contract import Asks, Deletions, Method, Problem, Why
+from secateur.methods.contract import Asks, Deletions, Method, Problem, Why, amount
 from secateur.methods.contradictions import describe_contradiction, find_contradiction
 from secateur.methods.monotonicity import decide_monotonicity
-from secateur.methods.settings import amount
 from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Tree
 
-__all__ = ["METHOD"]
+__all__ = ["METHODS"]
 
 SHOWN_LEVELS = 5
 CLIPPED = (
@@ -314,4 +312,4 @@ class _ByCases(MismatchCertified):
         _certify_by_domain(problem.paths, self.listed, result)
 
 
-METHOD = MismatchCertified()
+METHODS = (MismatchCertified(),)

@@ -23,11 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.rows_by_leaf import index_rows
 from secateur.errors import InputError
-from secateur.rows.coded_columns import CodedColumns, code_columns
-from secateur.rows.leaves import apply_tree
-from secateur.rows.rows import LabelledRows, Rows
+from secateur.rows.rows import CodedColumns, LabelledRows, Rows, apply_tree, code_columns, index_rows
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 

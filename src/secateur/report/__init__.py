@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from secateur.report.page import render_page
-from secateur.report.report import Report, make_report
+from secateur.report.page import Report, make_report, render_page
 from secateur.report.summarize import summarize
 
 __all__ = ["Report", "make_report", "render_page", "summarize"]

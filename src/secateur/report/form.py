@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.rows.leaves import apply_tree
-from secateur.rows.rows import Rows
+from secateur.rows.rows import Rows, apply_tree
 from secateur.rules.decision_list import make_column
-from secateur.tree.pipeline_columns import find_cuts
+from secateur.tree.columns import find_cuts
 from secateur.tree.regions import Region, domain_of, pick_number, pick_value, regions_of_links
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.report.rows_at_hand import RowsAtHand
+    from secateur.report.material import RowsAtHand
     from secateur.rules.rules import Rules
-    from secateur.tree.column_parsers import ColumnParser
+    from secateur.tree.columns import ColumnParser
     from secateur.tree.facts import Claim
     from secateur.tree.tree import Tree
 

@@ -11,20 +11,25 @@ import numpy as np
 
 from secateur.choosing import ListForm, choose_lines, choose_lines_by_budget
 from secateur.errors import InputError, ParameterError
-from secateur.methods.settings import check_share
-from secateur.report.plain_values import find_limits, known_numbers
-from secateur.results.answer import describe_difference, describe_faithful, describe_measured, warn_of_weights
-from secateur.results.cautions import FEW_ROWS, find_cautions
+from secateur.methods.contract import check_share
+from secateur.report.material import find_limits, known_numbers
+from secateur.results.answer import (
+    FEW_ROWS,
+    describe_difference,
+    describe_faithful,
+    describe_measured,
+    describe_rarer_line,
+    find_cautions,
+    warn_of_weights,
+)
 from secateur.results.fidelity import describe_fidelity, round_outwards
-from secateur.results.line_words import describe_rarer_line
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree
 from secateur.words.assumptions import list_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from secateur.report.plain_values import Texts
-    from secateur.report.rows_at_hand import RowsAtHand
+    from secateur.report.material import RowsAtHand, Texts
     from secateur.results.audit import Audit
     from secateur.results.fidelity import Fidelity
     from secateur.rules.rules import Rules

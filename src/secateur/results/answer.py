@@ -1,22 +1,22 @@
-"""The answer in a few sentences: what is predicted, how often that is right, and how far it agrees with the tree."""
+"""The answer in words: what is predicted, how often that is right, what stands beside each line, and what to mind."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.results.fidelity import describe_fidelity
-from secateur.tree.shown_text import show_text
+from secateur.results.fidelity import describe_fidelity, read_agreement
+from secateur.rules.rule import Rule
+from secateur.rules.rules import Rules
+from secateur.tree.columns import show_text
 from secateur.words.conditions import count_of, read_count, read_share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from secateur.results.audit import Audit
-    from secateur.rules.rules import Rules
 
 SHOWN_CLASSES = 5
 FAR = 0.1  # from what a guess gives, as a share
@@ -172,3 +172,176 @@ def _warn_of_labels(own: NDArray[np.float64], counted: NDArray[np.float64], said
         f"The labels do not fit the model: it is right for {read_share(right)} of these rows, worse than a guess, and "
         f"for {read_share(fitted)} of those that it was fitted to. Are these the labels that it was fitted to?"
     )
+
+
+FIRST_DECIDES = "The first line that holds decides."
+SECTION_FIRST = "Find the section of a row; in it, the first line that holds decides."
+STATED = (
+    "Stated is the share that the list gives a row; the one before it is that of the training rows that the line "
+    "decides."
+)
+COUNTED_TWICE = "A row counts for every rule that it satisfies, so the numbers add up to more than the table."
+
+
+def describe_rows(line: Rule) -> str:
+    """Word the training rows of a line and the share of its class, and say so where most are of another class.
+
+    Of rules that approximate a model: the held-out rows, and the share of them for which the model says the same.
+    """
+    rules = line._rules
+    if rules.fidelity is not None:
+        return read_agreement(rules.fidelity, line.index)
+    counts = rules.counts[line.index]
+    total = float(counts.sum())
+    # Without rows, the numbers of one line beside none of the others would only make people wonder.
+    if math.isnan(total) or (rules.is_list and not rules.is_ranked and not rules.is_counted):
+        return f"rows unknown{describe_stated(line)}"
+    if total == 0:
+        return f"no row{describe_stated(line)}"
+    told = f"{_count_rows(rules, total)}, {read_share(float(counts[line.class_id]) / total)} {line.class_name}"
+    return f"{told}{describe_rarer_line(line)}{describe_stated(line)}"
+
+
+def describe_stated(line: Rule) -> str:
+    """Say which share a line states, where it is not that of the rows beside it."""
+    share, observed = line.share, line.reliability
+    if share is None or (observed is not None and read_share(share) == read_share(observed)):
+        return ""
+    return f"; stated {read_share(share)}"
+
+
+def describe_rarer_line(line: Rule) -> str:
+    """Say so where most rows of a line are of another class than it states; else say nothing."""
+    rules = line._rules
+    told = describe_rarer(rules.counts[line.index], line.class_id, rules.tree.class_names)
+    covered, share = line.covered_support, line.covered_reliability
+    if not told or covered is None or covered == line.support:
+        return told
+    # What earlier rules leave over may be mostly of another class, although all that the rule covers is not.
+    return f"{told} (of {_count_rows(rules, covered)} that it covers, {read_share(share)} {line.class_name})"
+
+
+def describe_rarer(counts: NDArray[np.float64], class_id: int, names: Sequence[str]) -> str:
+    """Say which class most of some rows have, if it is not the one that is stated for them; else say nothing."""
+    if not counts[class_id] < counts.max():
+        return ""
+    commonest = int(counts.argmax())
+    most = "most" if counts[commonest] > counts.sum() / 2 else "more"
+    return f"; {most} of its rows are {names[commonest]}"
+
+
+def describe_assimilation(rule: Rule) -> str:
+    """Say which ancestor's rule an assimilated rule became."""
+    node = f"node {rule.assimilated_into}, an ancestor of its leaf" if rule.assimilated_into else "the root"
+    unit = "weight" if rule.is_weighted else "rows"
+    return (
+        f"assimilated: it is now the rule of {node}, and covers all that comes there ({unit}: "
+        f"{read_count(rule.covered_support or 0)} instead of {read_count(rule.source_support or 0)})"
+    )
+
+
+def title_rows(rules: Rules) -> str:
+    """Name the rows that :func:`describe_rows` tells of, for the head of a column."""
+    if rules.fidelity is not None:
+        return "held-out rows"
+    return "training rows"
+
+
+def explain_reading(rules: Rules, shown: Sequence[Rule]) -> list[str]:
+    """Say how lines and the numbers beside them are read, where that may be misread."""
+    told = []
+    if rules.is_list and any(len(section.rules) > 1 for section in rules.sections):
+        told.append(SECTION_FIRST if len(rules.sections) > 1 else FIRST_DECIDES)
+    told += [STATED] if any(map(describe_stated, shown)) else []
+    return [*told, COUNTED_TWICE] if counts_rows_twice(rules) else told
+
+
+def counts_rows_twice(rules: Rules) -> bool:
+    """Whether the rows of the lines add up to more than there are."""
+    return bool(np.nansum(rules.support) > np.nansum(rules.leaf_support) * (1 + 1e-9))
+
+
+def _count_rows(rules: Rules, total: float) -> str:
+    if not rules.is_ranked:  # by class or sample weights, if the model was fitted with some
+        return f"the model counts {read_count(total)}"
+    return f"weight {read_count(total)}" if rules.is_weighted else count_of(total, "row")
+
+
+# The fewest rows from which a share says something: if a class were as likely as not, five rows would all be of it in
+# 3 % of cases, four rows in 6 %.
+FEW_ROWS = 5
+# Rules that make nearly all the errors of a guess gain nothing over it.
+LEAST_SPARED = 0.05
+SHOWN_RULES = 5
+
+
+class Caution(NamedTuple):
+    """A warning: what it is about, and a sentence."""
+
+    kind: str  # "unpredicted", "left-out", "guess" or "few-rows"
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def find_cautions(rules: Rules, accuracy: float | None = None, guess: tuple[str, float] | None = None) -> list[Caution]:
+    """Find what to warn of.
+
+    ``accuracy`` is the share of some rows that the rules get right, ``guess`` the commonest class of these rows and its
+    share of them.
+
+    Examples
+    --------
+    >>> from secateur import TreeBuilder, simplify
+    >>> builder = TreeBuilder(classes=["no", "yes"], feature_names=["age"])
+    >>> root = builder.split("age", 30)
+    >>> _ = builder.leaf([8, 2], parent=root, side="left")
+    >>> _ = builder.leaf([9, 1], parent=root, side="right")
+    >>> for caution in find_cautions(simplify(builder.build(), method="none", each_leaf=True)):
+    ...     print(caution)
+    No rule predicts yes (3 of 20 rows): it is nowhere the commonest class.
+    """
+    return [*_find_unpredicted(rules), *_compare_with_guess(accuracy, guess), *_find_small(rules)]
+
+
+def _find_unpredicted(rules: Rules) -> Iterator[Caution]:
+    tree = rules.tree
+    sizes = rules.leaf_counts.sum(axis=0) if rules.is_ranked else None
+    if sizes is None and tree.counts is not None:
+        sizes = tree.counts[0]
+    by_tree, said = {*tree.leaf_class[tree.is_leaf].tolist()}, {*rules.class_ids.tolist()}
+    unsaid = [place for place in range(tree.n_classes) if place not in said and (sizes is None or sizes[place] != 0)]
+    for place in unsaid[:SHOWN_CLASSES]:
+        of = "" if sizes is None else f" ({read_count(float(sizes[place]))} of {count_of(float(sizes.sum()), 'row')})"
+        kind, why = "unpredicted", "it is nowhere the commonest class"
+        if place in by_tree:
+            kind, why = "left-out", "its rules were left out, within the budget"
+        yield Caution(kind, f"No rule predicts {tree.class_names[place]}{of}: {why}.")
+    if len(unsaid) > SHOWN_CLASSES:
+        yield Caution("unpredicted", f"No rule predicts {len(unsaid) - SHOWN_CLASSES:,} more classes either.")
+
+
+def _compare_with_guess(accuracy: float | None, guess: tuple[str, float] | None) -> Iterator[Caution]:
+    if accuracy is None or guess is None or guess[1] >= 1:
+        return
+    name, share = guess
+    if 1 - accuracy > (1 - LEAST_SPARED) * (1 - share):
+        gained = "hardly more" if accuracy > share else "no more" if accuracy == share else "less"
+        yield Caution(
+            "guess",
+            f"On the rows measured, the rules are right for {read_share(accuracy)}, {gained} often than always saying "
+            f"{name} ({read_share(share)}).",
+        )
+
+
+def _find_small(rules: Rules) -> Iterator[Caution]:
+    if not rules.is_ranked or rules.is_weighted:
+        return
+    small = [str(place + 1) for place in np.flatnonzero(rules.support < FEW_ROWS).tolist()]
+    if small:
+        listed = ", ".join(small[:SHOWN_RULES]) + (f" and {len(small) - SHOWN_RULES} more" * (len(small) > SHOWN_RULES))
+        noun = "Line" if rules.is_list else "Rule"
+        has, says = ("has", "its percentage says") if len(small) == 1 else ("have", "their percentages say")
+        noun += "s" * (len(small) > 1)
+        yield Caution("few-rows", f"{noun} {listed} {has} fewer than {FEW_ROWS} rows: {says} little.")

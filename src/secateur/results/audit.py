@@ -13,17 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.cell_counts import CellCounts
-from secateur.counting.coverage import find_overlap, find_winners_and_overlap
+from secateur.counting.coverage import CellCounts, find_overlap, find_winners_and_overlap
 from secateur.counting.tile_arguments import Conditions
 from secateur.counting.violations import count_violations
 from secateur.errors import InputError
 from secateur.methods import METHODS
 from secateur.methods.contract import DEFAULT_TOLERANCE
-from secateur.results.guess import find_guess
 from secateur.results.intervals import check_squares, count_effective, find_interval
 from secateur.results.per_line import LineAudits, check_since
-from secateur.results.scores import find_distances, score_shares
+from secateur.results.scores import find_distances, find_guess, score_shares
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rows.row_source import GivenRows, RowSource
 from secateur.rows.rows import LabelledRows, Rows

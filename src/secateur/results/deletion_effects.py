@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.rules.array_sequence import ArrayTable
+from secateur.rules.rule import ArrayTable
 from secateur.tree.paths import Paths
 from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree

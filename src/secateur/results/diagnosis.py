@@ -13,16 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.counting.counted_evidence import Evidence
-from secateur.counting.deletion_effects import count_without_one, count_without_sets, count_without_two, list_pairs
-from secateur.counting.row_evidence import RowEvidence
-from secateur.counting.training_evidence import TrainingEvidence
+from secateur.counting.training_evidence import (
+    RowEvidence,
+    TrainingEvidence,
+    count_without_one,
+    count_without_sets,
+    count_without_two,
+    list_pairs,
+)
 from secateur.counting.violations import find_reliability
 from secateur.errors import InputError, ParameterError, shorten
 from secateur.kernels.run_walks import run_witnesses
 from secateur.methods.contract import Problem
 from secateur.methods.monotonicity import decide_monotonicity
 from secateur.results.deletion_effects import EFFECT_NAMES, SET_EFFECT_NAMES, PairEffects, SetEffect
-from secateur.rules.array_sequence import ArrayTable, Framed
+from secateur.rules.rule import ArrayTable, Framed
 from secateur.tree.shares import compare_reliability, none_if_nan
 from secateur.tree.tree import Label
 from secateur.words.conditions import read_link

@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from secateur.errors import InputError, shorten
-from secateur.results.line_words import describe_rows
-from secateur.tree.decimals import last_with_decimals
-from secateur.tree.pipeline_columns import find_cuts, join_cells
+from secateur.results.answer import describe_rows
+from secateur.tree.columns import find_cuts, join_cells
+from secateur.tree.regions import last_with_decimals
 from secateur.words.conditions import Condition, count_of
 from secateur.words.plain_words import ROUNDED, join_asked, rounds_a_number
 

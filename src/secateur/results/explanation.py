@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from secateur.errors import did_you_mean, shorten
 from secateur.facts.checking import find_broken_facts
+from secateur.results.answer import describe_rarer, describe_stated
 from secateur.results.fidelity import read_agreement
 from secateur.results.intervals import find_interval
-from secateur.results.line_words import describe_rarer, describe_stated
 from secateur.results.row_reading import (
     as_value,
     find_absent,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.errors import InputError
-from secateur.methods.fisher import fisher_greater
+from secateur.methods.quinlan import fisher_greater
 from secateur.results.intervals import (
     LEAST_ROWS_OF_D,
     adjust_by_holm,
@@ -28,8 +28,7 @@ from secateur.results.intervals import (
     count_effective,
     find_interval,
 )
-from secateur.rules.array_sequence import ArrayTable
-from secateur.rules.rule import Rule
+from secateur.rules.rule import ArrayTable, Rule
 from secateur.tree.shares import divide_or_nan, none_if_nan
 from secateur.words.conditions import count_of, read_count, read_share
 

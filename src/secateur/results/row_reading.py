@@ -12,14 +12,14 @@ from secateur.errors import InputError, did_you_mean, shorten
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_rows
 from secateur.rows.encoding import category_code, cut_blanks, is_trimmed
-from secateur.rows.memory_rows import MemoryRows
 from secateur.rows.opening import open_rows
+from secateur.rows.row_source import MemoryRows
 from secateur.rows.rows import Rows
 from secateur.rows.table_columns import find_texts, tested_features
 from secateur.rules.deciding import Deciding
 from secateur.rules.decision_list import make_decision_list
 from secateur.rules.rules import Rules
-from secateur.tree.pipeline_columns import find_cuts
+from secateur.tree.columns import find_cuts
 from secateur.tree.regions import Region, pick_value
 from secateur.tree.tree import Label, Tree
 from secateur.words.dates import read_moment

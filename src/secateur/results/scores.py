@@ -1,14 +1,16 @@
-"""How good the probabilities of rules and of their tree are, from counts alone.
+"""How good probabilities of rules and of their tree are, from counts alone, and what one would say without rules.
 
 All rows that one rule decides get the same probabilities, so how many rows of each class it decides is all there is to
 know: the scores are those of ``sklearn.metrics`` on single rows, for tables of any size.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from secateur.rules.rules import Rules
 
 CLIP = float(np.finfo(np.float64).eps)  # as sklearn.metrics.log_loss clips
 AT_ONCE = 1 << 22  # probabilities that are compared at once
@@ -68,3 +70,20 @@ def _find_area(score: NDArray[np.float64], inside: NDArray[np.float64], outside:
     won, lost = (np.bincount(place, weights=rows) for rows in (inside, outside))
     below = np.cumsum(lost) - lost
     return float((won * (below + lost / 2)).sum()) / pairs
+
+
+def count_classes(rules: Rules) -> NDArray[np.float64] | None:
+    """Count the training rows of each class: those of the rules, else the tree's own; None where neither are known."""
+    if rules.is_ranked:
+        found: NDArray[np.float64] = rules.leaf_counts.sum(axis=0)
+    elif rules.tree.counts is not None:
+        found = np.asarray(rules.tree.counts[0], dtype=np.float64)
+    else:
+        return None
+    return found if found.sum() > 0 else None
+
+
+def find_guess(rules: Rules, sizes: NDArray[Any]) -> int:
+    """Find the class that one would guess for any row, else the largest of some classes."""
+    counts = count_classes(rules)
+    return int((sizes if counts is None else counts).argmax())

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from secateur.errors import InputError
 from secateur.facts.checking import check_facts
 from secateur.facts.stating import whole_by_dtype
-from secateur.kernels.threads import map_stream
+from secateur.kernels.running import map_stream
 from secateur.limits import MAX_MEMORY, format_bytes
 from secateur.rows.checking import check_finite, check_labels, check_rows, check_weights
 from secateur.rows.encoding import as_objects, check_whole, read_column, read_source, rounds_twice
-from secateur.rows.memory_rows import MemoryRows, split_frame
-from secateur.rows.row_source import Decider, GivenRows, ModelTerms, Result, RowSource, Work
+from secateur.rows.row_source import Decider, GivenRows, MemoryRows, ModelTerms, Result, RowSource, Work, split_frame
 from secateur.rows.rows import LabelledRows, Rows
 from secateur.rows.sources import Source
 from secateur.rows.table_columns import derives, find_beside, fit_tree_to, read_features

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from secateur.errors import InputError, shorten
 from secateur.frames import check_unique, frame_columns
-from secateur.kernels.threads import map_in_threads
+from secateur.kernels.running import map_in_threads
 from secateur.rows.encoding import (
     EXACT,
     check_whole,

@@ -13,8 +13,8 @@ from secateur.errors import InputError, first_line
 from secateur.rows.arrow_files import open_arrow
 from secateur.rows.file_format import find_file
 from secateur.rows.file_queries import FileRelation, check_twice, check_width, connect, open_relation
-from secateur.rows.leftovers import make_room
 from secateur.rows.sources import BATCH_ROWS, Source, cut
+from secateur.rows.staging import make_room
 from secateur.rows.written_values import TRUTH_WORDS
 
 TEXT_FORMATS = ("csv", "tsv", "json")

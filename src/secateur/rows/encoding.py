@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from secateur.errors import InputError, shorten
 from secateur.rows.written_values import read_written, to_arrow
-from secateur.tree.pipeline_columns import Columns
+from secateur.tree.columns import Columns
 from secateur.tree.tree import Label, Tree
 
 EXACT = 2**53  # floats hold every whole number up to here

@@ -1,16 +1,28 @@
-"""Find a file, tell its format by its first bytes, and bring its text to UTF-8."""
+"""What a file of rows is, whether its first line holds names, and what is wrong with one that DuckDB rejected.
+
+DuckDB's own ``store_rejects`` reports lines of another length, but neither a wrong encoding nor an open quote: on those
+its sniffer gives up before it stores anything.
+
+A name differs from the values below it: a word over numbers, a word that no row repeats, or a year over numbers that
+are none. A first line that looks like any other is one.
+"""
 
 import codecs
+import csv
+import gzip
 import os
 import re
 import shutil
 import sys
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
 from secateur.errors import InputError
-from secateur.limits import MAX_INPUT
-from secateur.rows.file_faults import UNPACKING_ERRORS, open_bytes, unpacking_error
-from secateur.rows.regular_files import CHUNK, check_ends, copy_stream, open_file
+from secateur.limits import MAX_INPUT, MAX_LINE
+from secateur.rows.file_bytes import CHUNK, check_ends, check_growth, copy_stream, open_file
 
 FORMATS = ("csv", "tsv", "json", "parquet", "arrow")
 BLANKS = b"\xef\xbb\xbf \t\r\n"  # what may precede JSON or XML: UTF-8's byte order mark, and blanks
@@ -131,3 +143,158 @@ def escape_wildcards(path: Path, room: Path) -> Path:
     except OSError:  # where links are not allowed
         shutil.copyfile(path, link)
     return link
+
+
+# What gzip raises if a file is cut or damaged.
+UNPACKING_ERRORS = (OSError, EOFError, zlib.error)
+
+
+def find_fault(
+    path: Path, name: str, *, is_packed: bool, delimiter: str | None = None, n_names: int = 0
+) -> InputError | None:
+    """Look for damage, another encoding and, with a delimiter, for open quotes and lines of another length."""
+    line = b""
+
+    def decode(file: IO[bytes]) -> Iterator[str]:
+        nonlocal line
+        decoder = codecs.getincrementaldecoder("utf-8-sig")()  # a line may come in parts
+        while line := file.readline(longest + 1):
+            if delimiter is not None and len(line) > longest:
+                raise _LongLineError
+            yield decoder.decode(line)
+
+    longest = MAX_LINE.value
+    try:
+        with open_bytes(path, is_packed=is_packed) as file, long_fields():
+            records: Any = decode(file)
+            if delimiter is not None:
+                records = csv.reader(records, delimiter=delimiter, strict=True)
+            for fields in records:
+                if delimiter is not None and fields and len(fields) != n_names:
+                    found = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+                    return InputError(
+                        f"Line {records.line_num} of {name} has {found}, but the header has {n_names} "
+                        f"(separated by {delimiter!r}): repair the line, or quote texts that hold a separator."
+                    )
+    except _LongLineError:
+        return InputError(
+            f"{name} has a line of more than {longest:,} bytes: shorten its texts, or {MAX_LINE.advise()}."
+        )
+    except UnicodeDecodeError as error:
+        guess = _guess_encoding(line)
+        return InputError(
+            f"{name} is not in UTF-8 (byte 0x{error.object[error.start]:02x}); it looks like {guess}: save it as "
+            f"UTF-8, or pass --encoding {guess} on the command line."
+        )
+    except csv.Error as error:
+        return InputError(f"{name} cannot be read as CSV: {error}. Check its quotes.")
+    except UNPACKING_ERRORS as error:
+        return unpacking_error(name, error)
+    return None
+
+
+class _LongLineError(Exception):
+    """A line of a CSV file is longer than DuckDB takes."""
+
+
+def check_packed(path: Path, name: str) -> int:
+    """Read a packed file to its end, and tell the bytes that it holds; reject one that holds far more than it takes.
+
+    DuckDB before 2.0 would take the rows of one that is cut for all of them.
+    """
+    size = path.stat().st_size
+    total = 0
+    try:
+        with open_bytes(path, is_packed=True) as file:
+            while n_read := len(file.read(CHUNK)):
+                total += n_read
+                check_growth(name, size, total)
+    except UNPACKING_ERRORS as error:
+        raise unpacking_error(name, error) from error
+    return total
+
+
+def unpacking_error(name: str, error: Exception) -> InputError:
+    """Say that a file is cut or damaged, or that the system rejected to read it."""
+    if isinstance(error, OSError) and error.strerror:
+        return InputError(f"{name} cannot be read: {error.strerror}.")
+    return InputError(f"{name} cannot be unpacked: {str(error).rstrip('.')}. Copy or download it again.")
+
+
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """Let Python's CSV reader take fields as long as a line may be; its own limit is 131,072 characters."""
+    before = csv.field_size_limit(MAX_LINE.value)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def open_bytes(path: Path, *, is_packed: bool) -> IO[bytes]:
+    """Open a file, unpacked."""
+    return gzip.GzipFile(path) if is_packed else path.open("rb")  # type: ignore[return-value]
+
+
+def _guess_encoding(line: bytes) -> str:
+    if line[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    try:
+        line.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
+
+
+LOOKED_AT = 1_000  # lines
+YEAR = re.compile("(19|20)[0-9]{2}")
+DIGITS = frozenset("0123456789")
+MARKS = frozenset("+-.,:/%$€£ eET'")
+
+
+def has_header(text: str, delimiter: str, missing: Collection[str] = ()) -> bool:
+    r"""Tell whether the first of some lines holds names; ``missing`` are texts that mean a blank.
+
+    Examples
+    --------
+    >>> has_header("age,ward\n34,A\n51,B\n", ",")
+    True
+    >>> has_header("34,A\n51,B\n27,A\n", ",")
+    False
+    >>> has_header("country,2019,2020\nPeru,1,2\nChile,3,4\n", ",")
+    True
+    """
+    lines = text.lstrip("\r\n").splitlines(keepends=True)[: LOOKED_AT + 1]
+    with long_fields():
+        try:
+            first, *rest = [
+                [field.strip() for field in line] for line in csv.reader(lines, delimiter=delimiter) if line
+            ]
+        except csv.Error:
+            return True  # the reading itself says what is wrong
+    if len(lines) <= LOOKED_AT and not text.endswith(("\n", "\r")) and len(rest) > 1:
+        rest = rest[:-1]  # the bytes that were looked at may end within a line
+    if not rest:
+        return not all(_is_number(field) for field in first)
+    n_words, n_repeated, numbers, n_years = 0, 0, [], 0
+    for place, name in enumerate(first):
+        below = [line[place] for line in rest if place < len(line) and line[place] not in missing]
+        if not below or name in missing:
+            continue
+        are_numbers = all(map(_is_number, below))
+        if are_numbers and not _is_number(name):
+            return True  # a word over numbers is a name
+        if are_numbers:
+            numbers.append(name)
+            n_years += YEAR.fullmatch(name) is not None and not any(map(YEAR.fullmatch, below))
+        elif 2 * len(set(below)) <= len(below):  # else a value need not come twice
+            n_words += 1
+            n_repeated += name in below
+    if n_words:
+        return 2 * n_repeated < n_words
+    return n_years == len(numbers) == len(set(numbers))
+
+
+def _is_number(field: str) -> bool:
+    """Whether a field is a number, an amount or a date: it has digits, and nothing but marks beside them."""
+    return bool(field) and not DIGITS.isdisjoint(field) and all(sign in DIGITS or sign in MARKS for sign in field)

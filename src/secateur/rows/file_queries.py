@@ -19,10 +19,20 @@ from secateur.errors import InputError, first_line
 from secateur.frames import check_unique
 from secateur.limits import MAX_COLUMNS, MAX_LINE
 from secateur.rows.arrow_files import measure_arrow
-from secateur.rows.csv_header import has_header
-from secateur.rows.file_faults import check_packed, find_fault, long_fields
-from secateur.rows.file_format import BLANKS, FORMATS, HEAD, as_utf8, escape_wildcards, find_format, read_head
-from secateur.rows.regular_files import open_file
+from secateur.rows.file_bytes import open_file
+from secateur.rows.file_format import (
+    BLANKS,
+    FORMATS,
+    HEAD,
+    as_utf8,
+    check_packed,
+    escape_wildcards,
+    find_fault,
+    find_format,
+    has_header,
+    long_fields,
+    read_head,
+)
 
 # Texts that mean a blank in CSV files, beside those of --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")

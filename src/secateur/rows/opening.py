@@ -11,8 +11,7 @@ from secateur.errors import InputError
 from secateur.frames import frame_columns
 from secateur.rows.batched_rows import BatchedRows
 from secateur.rows.duckdb_sources import open_files, open_query, open_relation_object
-from secateur.rows.memory_rows import MemoryRows
-from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
+from secateur.rows.row_source import GivenRows, MemoryRows, ModelTerms, RowSource
 from secateur.rows.rows import Rows
 from secateur.rows.sources import Source, open_dataset, open_lazy_frame, open_reader
 

@@ -1,4 +1,4 @@
-"""What every kind of rows can do, whether they are in memory, read in batches, or on Spark.
+"""What every source of rows does, and the rows that are in memory.
 
 :func:`secateur.rows.opening.open_rows` alone asks which kind came; everything else asks the source.
 """
@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.errors import InputError
+from secateur.errors import InputError, did_you_mean, shorten
+from secateur.facts.checking import check_facts
+from secateur.facts.stating import whole_by_dtype
+from secateur.frames import check_unique, frame_columns
+from secateur.rows.checking import check_columns, check_labels, check_rows, check_weights, mark_finite
+from secateur.rows.encoding import as_objects
 from secateur.rows.rows import LabelledRows, Rows
-from secateur.rows.table_columns import own_names
+from secateur.rows.table_columns import derives, own_names, read_features
+from secateur.rows.written_values import to_label_types
 from secateur.tree.tree import Tree
-
-if TYPE_CHECKING:
-    from secateur.rows.memory_rows import MemoryRows
 
 Progress = Callable[[int, int | None], object]
 """Takes the number of rows or trees done, and of all of them if that is known."""
@@ -157,3 +161,127 @@ class RowSource(ABC):
         """Reject rows without labels."""
         if self.y is None:
             raise InputError("X was passed without y: pass the labels, or the name of the column that holds them.")
+
+
+class MemoryRows(RowSource):
+    """An array, a data frame or checked Rows; labels and weights may be columns of the frame, by name."""
+
+    in_memory = True
+    given: GivenRows
+
+    def __init__(self, X: Any, y: Any = None, sample_weight: Any = None) -> None:
+        self.X, self.y, self.sample_weight = X, y, sample_weight
+        self.name, self.given = "X", GivenRows(X, y, sample_weight)
+        self.is_weighted = sample_weight is not None
+
+    @property
+    def types(self) -> Any:
+        """The frame itself; the one type of an array says nothing about a single column."""
+        return self.X if frame_columns(self.X) is not None else None
+
+    def show(self, model: Any, columns: list[str] | None) -> tuple[Any, Any]:
+        """Show all rows, marked if they are finite, so that nobody checks that again."""
+        self.X = mark_finite(self.X)
+        return self.X, self.sample_weight
+
+    def fit(self, tree: Tree) -> Tree:
+        """Name the tree's columns as the frame does."""
+        names = None if isinstance(self.X, Rows) else frame_columns(self.X)
+        if names is None or derives(tree):  # the columns that a pipeline makes are checked once they are made
+            return tree
+        check_columns(tree, names)
+        return tree if tree.feature_names is not None else replace(tree, feature_names=tuple(names))
+
+    def read_labelled(self, tree: Tree, *, checks_facts: bool = False, is_part: bool = False) -> LabelledRows:
+        """Check rows, labels and weights, and bring them into the tree's terms; a part may have no weight at all."""
+        held = self.hold(lambda: ModelTerms.of(tree), "")
+        held.check_labelled()
+        rows = held.read(tree)
+        class_ids = check_labels(tree, held.y, rows.n_rows)
+        weights = check_weights(held.sample_weight, rows.n_rows, is_part=is_part)
+        if checks_facts and not isinstance(held.X, Rows):  # Rows were checked once for a whole forest
+            check_facts(tree, rows, typed=whole_by_dtype(tree, held.types))
+        return LabelledRows(rows, class_ids, weights)
+
+    def map(
+        self, tree: Tree, work: Work[Result], *, checks_facts: bool = False, features: Collection[int] | None = None
+    ) -> Iterator[Result]:
+        """Work on all rows at once."""
+        yield work(self.read_labelled(tree, checks_facts=checks_facts, is_part=True))
+
+    def map_unlabelled(
+        self, tree: Tree, work: Callable[[Rows, NDArray[np.float64] | None], Result]
+    ) -> Iterator[Result]:
+        """Work on all rows at once."""
+        held = self.hold(lambda: ModelTerms.of(tree), "")
+        rows = held.read(tree)
+        yield work(rows, check_weights(held.sample_weight, rows.n_rows, is_part=True))
+
+    def decide(self, tree: Tree, decider: Decider) -> NDArray[Any]:
+        """Decide all rows at once."""
+        return decider(self.read(tree, features=decider.features))
+
+    def read(self, tree: Tree, name: str = "X", features: Collection[int] | None = None) -> Rows:
+        """Bring the rows into the tree's terms; the columns of a frame are taken by name.
+
+        Columns that the tree does not know are left aside, and those may be absent that are not among the features to
+        read, by default those that the tree asks for.
+        """
+        own, names = ModelTerms.of(tree).columns, None if isinstance(self.X, Rows) else frame_columns(self.X)
+        if own is None or names is None or list(names) == own:
+            return check_rows(tree, self.X, name=name)
+        if derives(tree) and set(tree.feature_names or ()) <= set(names):
+            return check_rows(tree, self.X, name=name)
+        check_unique(names, name)
+        absent = [column for column in own if column not in names]
+        if not {own[feature] for feature in read_features(tree, features) if feature < len(own)}.isdisjoint(absent):
+            return check_rows(tree, self.X, name=name)  # which names them
+        import narwhals as nw
+
+        frame = nw.from_native(self.X, eager_only=True)
+        if absent:
+            frame = frame.with_columns(nw.lit(None, dtype=nw.Float64).alias(column) for column in absent)
+        return check_rows(tree, frame[own].to_native(), name=name)
+
+    def hold(self, find_terms: Callable[[], ModelTerms], why: str, instead: str = "") -> MemoryRows:
+        """Split labels and weights off the frame that holds them."""
+        named = {"y": self.y, "sample_weight": self.sample_weight}
+        named = {what: column for what, column in named.items() if isinstance(column, str)}
+        if not named:
+            return self
+        if frame_columns(self.X) is None:
+            what, column = next(iter(named.items()))
+            raise InputError(
+                f"{what} names a column ({column!r}), but X is an array without names: pass {what} as one value per "
+                "row."
+            )
+        return split_frame(self.X, self.y, self.sample_weight, find_terms())
+
+
+def split_frame(frame: Any, y: Any, sample_weight: Any, terms: ModelTerms) -> MemoryRows:
+    """Split a frame into a model's columns, labels and weights, which are columns by name or as they are."""
+    import narwhals as nw
+
+    if terms.wants_pandas and nw.dependencies.is_pyarrow_table(frame):
+        frame = frame.to_pandas()  # the steps of a pipeline take no Arrow
+    names = frame_columns(frame) or []
+    label, weight = (column if isinstance(column, str) else None for column in (y, sample_weight))
+    for column, what in ((label, "y"), (weight, "sample_weight")):
+        if column is not None and column not in names:
+            hint = did_you_mean(column, names) or f" Its columns are {shorten(names)}."
+            raise InputError(f"{what} names column {column!r}, which X does not have.{hint}")
+    absent = [name for name in terms.columns or () if name not in names]
+    if absent:
+        raise InputError(f"X has no column{'s' * (len(absent) > 1)} {shorten(absent)}, which the model was fitted on.")
+    rest = [name for name in names if name not in (label, weight)] if terms.columns is None else terms.columns
+    wrapped = nw.from_native(frame, eager_only=True)
+    weights = wrapped[weight].to_numpy() if weight is not None else sample_weight
+    labels = _read_labels(wrapped[label], terms.classes) if label is not None else y
+    return MemoryRows(wrapped[rest].to_native(), labels, weights)
+
+
+def _read_labels(column: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
+    if classes is None or (column.dtype.is_integer() and classes.dtype.kind in "iu"):
+        numbers: NDArray[Any] = column.to_numpy()
+        return numbers
+    return to_label_types(as_objects(column.to_list()), classes.tolist())

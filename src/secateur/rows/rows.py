@@ -1,4 +1,8 @@
-"""Checked rows, read a block at a time, so that a large table need not be copied."""
+"""Checked rows, read a block at a time, where they end in a tree, and their columns as small numbers.
+
+No test of the tree tells values with the same code apart. A code takes two bytes (four in trees that compare one column
+with more than 65,534 thresholds), so that many rows can be held at once.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from secateur.kernels import routes as kernel
+from secateur.kernels.running import compile_module, is_soon_done, map_in_threads
+from secateur.tree.paths import Paths, find_runs
+from secateur.tree.tree import Tree
 
 # Large enough to be worth a thread, small enough that a converted block stays in the processor's cache and that threads
 # end at about the same time. A multiple of 64 keeps blocks on the boundaries of mask words.
@@ -107,3 +116,210 @@ class LabelledRows(NamedTuple):
     rows: Rows
     class_ids: NDArray[np.int64]
     weights: NDArray[np.float64] | None
+
+
+# numpy routes so many rows in about as long as it takes to load compiled code.
+PLAIN_ROWS = 1 << 21
+
+
+class Routes(NamedTuple):
+    """Tests that send a row from node 0 on to a node without a test: a tree, or one whose branches meet again.
+
+    Each has an element per node; ``feature`` is -1 where a row ends. A row goes left where its value is at most
+    ``upper``; of a code, where ``table[start + code]`` is true (``start`` is -1 for numbers); of a missing value, where
+    ``missing_left`` is.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    upper: NDArray[np.float64]
+    missing_left: NDArray[np.bool_]
+    start: NDArray[np.int64]
+    table: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, tree: Tree) -> Routes:
+        """Take the tests of a tree; rows end at the ids of its leaves."""
+        tests = tree.feature, tree.upper, tree.missing_left, *tree.category_table
+        return cls(tree.children_left, tree.children_right, *tests)
+
+
+def apply_tree(tree: Tree, rows: Rows) -> NDArray[np.int64]:
+    """Find the leaf id of each row, shape (n_rows,)."""
+    return follow(Routes.of(tree), rows)
+
+
+def follow(routes: Routes, rows: Rows) -> NDArray[np.int64]:
+    """Find the node at which each row ends, shape (n_rows,)."""
+    features = np.unique(routes.feature[routes.feature >= 0])
+    reached = np.empty(rows.n_rows, dtype=np.int64)
+    columns = np.zeros(rows.n_features, dtype=np.int64)
+    if is_soon_done("route_rows", rows.n_rows, PLAIN_ROWS):
+        columns[features] = np.arange(len(features))
+        for span in rows.spans():
+            reached[slice(*span)] = _descend(routes, rows.read(*span, features), columns)
+        return reached
+    route_rows = compile_module(kernel).route_rows
+
+    def route(span: tuple[int, int]) -> None:
+        block = rows.block(*span, features)
+        own = np.zeros_like(columns)
+        own[features] = block.columns
+        route_rows(block.values, block.origin, block.step, own, block.n_rows, *routes, reached[slice(*span)])
+
+    for _ in map_in_threads(route, rows.spans()):
+        pass
+    return reached
+
+
+def _descend(routes: Routes, matrix: NDArray[Any], column_of: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Send all rows on together, one test at a time; rows that have arrived drop out."""
+    nodes = np.zeros(len(matrix), dtype=np.int64)
+    moving = np.arange(len(matrix)) if routes.feature[0] >= 0 else np.zeros(0, dtype=np.int64)
+    while len(moving):
+        at = nodes[moving]
+        values = matrix[moving, column_of[routes.feature[at]]]
+        left = values <= routes.upper[at]
+        missing = np.isnan(values)
+        sets = (routes.start[at] >= 0) & ~missing
+        left[sets] = routes.table[routes.start[at[sets]] + values[sets].astype(np.int64)]
+        left[missing] = routes.missing_left[at[missing]]
+        nodes[moving] = np.where(left, routes.left[at], routes.right[at])
+        moving = moving[routes.feature[nodes[moving]] >= 0]
+    return nodes
+
+
+def count_classes(
+    tree: Tree, reached: NDArray[np.int64], class_ids: NDArray[np.int64], weights: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Count the (weighted) rows of each class that pass each node, from the leaves reached; (n_nodes, n_classes)."""
+    cells = reached * tree.n_classes + class_ids
+    counts = np.bincount(cells, weights=weights, minlength=tree.n_nodes * tree.n_classes).astype(np.float64)
+    return sum_up(tree, counts.reshape(tree.n_nodes, tree.n_classes))
+
+
+def sum_up(tree: Tree, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add the counts of the leaves up to the root, in place."""
+    for inner in reversed(tree.inner_levels):
+        counts[inner] = counts[tree.children_left[inner]] + counts[tree.children_right[inner]]
+    return counts
+
+
+class RowIndex(NamedTuple):
+    """Rows in the order of their leaves, in which every node has a run of them."""
+
+    order: NDArray[np.int64]  # the rows from the leftmost leaf to the rightmost
+    first: NDArray[np.int64]  # the rows order[first[i]:last[i]] pass node i
+    last: NDArray[np.int64]
+    reached: NDArray[np.int64]  # the leaf that each row reaches, in the rows' own order
+
+
+def index_rows(tree: Tree, paths: Paths, rows: Rows) -> RowIndex:
+    """Route the rows, and put them in the order of their leaves; rows of one leaf keep theirs."""
+    reached = apply_tree(tree, rows)
+    # numpy sorts small numbers by their digits, several times faster
+    rank = np.zeros(tree.n_nodes, dtype=np.uint16 if paths.n_rules <= np.iinfo(np.uint16).max else np.int64)
+    rank[paths.leaf_ids] = np.arange(paths.n_rules)
+    order = np.argsort(rank[reached], kind="stable")
+    first, last = find_runs(tree, np.bincount(reached, minlength=tree.n_nodes))
+    return RowIndex(order, first, last, reached)
+
+
+MOST_SHORT = 1 << 16  # codes of two bytes
+BEYOND, MISSING = np.inf, np.nan  # the last two values of each column
+
+
+@dataclass(frozen=True)
+class CodedColumns:
+    """The tested columns of rows, one after another, shape (n_columns, n_rows).
+
+    Code ``k`` is for what lies above a column's value ``k - 1``, up to its value ``k``. The values of a column are the
+    thresholds and all category codes, increasing, infinity, and NaN.
+    """
+
+    features: NDArray[np.int64]  # those that the tree tests
+    codes: NDArray[Any]  # of uint16 or uint32
+    values: NDArray[Any]  # a value for each code, in the tree's dtype, column after column
+    start: NDArray[np.int64]  # values[start[k]:start[k + 1]] are those of column k
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.codes.shape[1])
+
+    def limits(self, column: int) -> NDArray[Any]:
+        """Take the thresholds and category codes of a column."""
+        return self.values[self.start[column] : self.start[column + 1] - 2]
+
+    def find_limits(self, tree: Tree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Find the largest code that each split of a tree may send left, and that of NaN, -1 if NaN goes right.
+
+        A category's code is the code of its category, so a set of them can be asked for it.
+        """
+        limit, missing = np.full((2, tree.n_nodes), -1, dtype=np.int32)
+        for column, feature in enumerate(self.features.tolist()):
+            nodes, limits = np.flatnonzero(tree.feature == feature), self.limits(column)
+            limit[nodes] = np.where(
+                tree.is_categorical[nodes],
+                len(limits) - 1,
+                np.searchsorted(limits, tree.upper[nodes].astype(limits.dtype)),
+            )
+            missing[nodes] = np.where(tree.missing_left[nodes], len(limits) + 1, -1)
+        return limit, missing
+
+    def read(self, first: int = 0, last: int | None = None) -> NDArray[Any]:
+        """Give each cell of some rows the value of its code, shape (n_rows, n_columns)."""
+        some = self.codes[:, first:last]
+        table = np.empty(some.shape, dtype=self.values.dtype)
+        for column, codes in enumerate(some):
+            table[column] = self.values[self.start[column] : self.start[column + 1]][codes]
+        return table.T
+
+    def as_rows(self, n_features: int) -> Rows:
+        """Wrap them as rows that have the tested features only."""
+        column_of = np.full(n_features, -1, dtype=np.int64)
+        column_of[self.features] = np.arange(len(self.features))
+
+        def read(first: int, last: int, some: NDArray[np.int64]) -> NDArray[Any]:
+            table, columns = self.read(first, last), column_of[some]
+            return table if np.array_equal(columns, np.arange(table.shape[1])) else table[:, columns]
+
+        return Rows(self.n_rows, n_features, None, column_of, read)
+
+    def sort(self, order: NDArray[np.int64]) -> None:
+        """Put the rows in another order, in place, a column at a time."""
+        for codes in self.codes:
+            codes[:] = codes[order]
+
+
+def code_columns(tree: Tree, rows: Rows, chosen: NDArray[np.int64], n_rows: int) -> CodedColumns:
+    """Code the tested columns of some rows, increasing, a block at a time; there is room for ``n_rows`` in the end."""
+    features = np.unique(tree.feature[~tree.is_leaf])
+    limits = [_find_limits(tree, feature) for feature in features.tolist()]
+    start = np.cumsum([0, *(len(some) + 2 for some in limits)])
+    ends = np.array([BEYOND, MISSING], dtype=tree.dtype)
+    values = np.concatenate([np.zeros(0, dtype=tree.dtype), *(part for some in limits for part in (some, ends))])
+    is_short = max(map(len, limits), default=0) + len(ends) <= MOST_SHORT
+    codes = np.empty((len(features), n_rows), dtype=np.uint16 if is_short else np.uint32)
+
+    def fill(span: tuple[int, int]) -> None:
+        begin, end = np.searchsorted(chosen, span)
+        block = rows.select(*span, features)[chosen[begin:end] - span[0]]
+        for column, some in enumerate(limits):
+            found = np.searchsorted(some, block[:, column])
+            found[np.isnan(block[:, column])] = len(some) + 1
+            codes[column, begin:end] = found
+
+    for _ in map_in_threads(fill, rows.spans()):
+        pass
+    return CodedColumns(features, codes, values, start)
+
+
+def _find_limits(tree: Tree, feature: int) -> NDArray[Any]:
+    """List what values of a feature are compared with, increasing, as numbers of the tree's dtype."""
+    upper = tree.upper[tree.feature == feature]
+    levels = tree.categories[feature]
+    codes = np.arange(0 if levels is None else len(levels) + 1)  # the last one for categories that are not listed
+    limits: NDArray[Any] = np.unique(np.append(upper[~np.isnan(upper)], codes)).astype(tree.dtype)
+    return limits

@@ -1,4 +1,4 @@
-"""Hidden directories beside outputs, where files wait until all are written; what a killed run left is put right.
+"""Staging directories, in which files wait to be put in their places, and whatever else must be gone at the end.
 
 A run makes a staging directory, ``.secateur-<token>``, in every directory that it writes to. Inside:
 
@@ -22,14 +22,46 @@ import errno
 import json
 import os
 import re
+import shutil
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from secateur.rows.leftovers import forget, note
+_noted: dict[Path, Callable[[], object]] = {}  # how each directory that there is now is removed
+
+
+def note(path: Path, remove: Callable[[], object]) -> None:
+    """Note a directory, and how it is removed."""
+    _noted[path] = remove
+
+
+def forget(path: Path) -> None:
+    """Forget a directory that is gone."""
+    _noted.pop(path, None)
+
+
+@contextmanager
+def make_room() -> Iterator[Path]:
+    """Make a temporary directory."""
+    with TemporaryDirectory(prefix="secateur-") as created:
+        room = Path(created)
+        note(room, partial(shutil.rmtree, room, ignore_errors=True))
+        try:
+            yield room
+        finally:
+            forget(room)
+
+
+def remove_leftovers() -> None:
+    """Remove every noted directory, because the program ends here and now."""
+    for remove in list(_noted.values()):
+        remove()
+
 
 try:
     import fcntl

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InputError
-from secateur.tree.column_parsers import DAY, STEPS, ColumnParser
+from secateur.tree.columns import DAY, STEPS, ColumnParser
 
 # A CSV column that holds nothing else holds truth values.
-TRUTH_WORDS = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
+TRUTH_WORDS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 SHOWN_TEXT = 60
 
@@ -26,7 +26,7 @@ def read_written(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from secateur.tree.column_parsers import ColumnParser
+    >>> from secateur.tree.columns import ColumnParser
     >>> read_written(pa.array(["21/01/1970", None]), ColumnParser("date", order="dmy"), "opened").tolist()
     [20.0, nan]
     >>> read_written(pa.array(["$1,599.38"]), ColumnParser("number", unit="$", thousands=","), "balance").tolist()

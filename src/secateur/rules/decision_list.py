@@ -14,7 +14,7 @@ import numpy as np
 
 from secateur.errors import ParameterError
 from secateur.rules.rule import Rule
-from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
+from secateur.tree.columns import find_cuts, is_closed, join_cells
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.rules.rules import Rules
-    from secateur.tree.column_parsers import ColumnParser
+    from secateur.tree.columns import ColumnParser
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
 

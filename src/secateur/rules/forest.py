@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InputError, ParameterError
-from secateur.kernels.threads import map_in_threads
+from secateur.kernels.running import map_in_threads
 from secateur.methods import METHODS
 from secateur.rows.checking import NO_WEIGHT, check_rows
-from secateur.rows.leaves import apply_tree
 from secateur.rows.row_source import GivenRows, ModelTerms, Progress
-from secateur.rows.rows import LabelledRows, Rows
+from secateur.rows.rows import LabelledRows, Rows, apply_tree
 from secateur.rows.table_columns import asked_features
 from secateur.rules.deciding import Deciding, check_of, without_facts
 from secateur.rules.merged import MergedRules, merge_rules

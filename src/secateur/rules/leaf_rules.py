@@ -10,15 +10,14 @@ import numpy as np
 
 from secateur.methods import METHODS
 from secateur.methods.leaf_values import CLASSES_ONLY
-from secateur.rows.leaves import apply_tree
+from secateur.rows.rows import apply_tree
 from secateur.rules.deciding import without_facts
+from secateur.tree.columns import BESIDE_A_LIMIT
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
-from secateur.tree.pipeline_columns import BESIDE_A_LIMIT
 from secateur.tree.shares import divide_or_nan
 from secateur.words.assumptions import FactsUsed
 from secateur.words.conditions import count_conditions
-from secateur.words.reasons import make_reasons
-from secateur.words.witnesses import Witnesses
+from secateur.words.reasons import Witnesses, make_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

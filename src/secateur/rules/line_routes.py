@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.methods.leaf_masks import LeafMasks, list_places, make_mask
-from secateur.rows.leaves import Routes
+from secateur.rows.rows import Routes
 
 if TYPE_CHECKING:
     from secateur.rules.rules import Rules

@@ -20,8 +20,8 @@ import numpy as np
 from secateur.errors import ParameterError
 from secateur.facts.possible_rows import find_feasible
 from secateur.frames import make_frame
-from secateur.kernels.threads import map_in_threads
-from secateur.rules.array_sequence import ArraySequence
+from secateur.kernels.running import map_in_threads
+from secateur.rules.rule import ArraySequence
 from secateur.tree.paths import trace_paths
 from secateur.tree.shares import divide_or_nan, none_if_nan
 from secateur.words.conditions import count_of, join_conditions, read_count, read_share

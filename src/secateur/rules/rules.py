@@ -20,16 +20,15 @@ from secateur.frames import frame_columns
 from secateur.methods import METHODS
 from secateur.methods.leaf_masks import make_mask
 from secateur.methods.leaf_values import CLASSES_ONLY, LeafValues, Stated
-from secateur.rows.leaves import apply_tree, follow
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
+from secateur.rows.rows import apply_tree, follow
 from secateur.rows.table_columns import find_texts
-from secateur.rules.array_sequence import ArraySequence
 from secateur.rules.deciding import Deciding, check_of, without_facts
 from secateur.rules.leaf_rules import LeafRules, find_shares, spread_shares
 from secateur.rules.line_routes import LineRoutes, grow_routes
 from secateur.rules.making import Choice, StoredContent
-from secateur.rules.rule import Rule, Section
+from secateur.rules.rule import ArraySequence, Rule, Section
 from secateur.rules.writable import Writable
 from secateur.tree.difference import compare_trees
 from secateur.tree.shares import none_if_nan

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from secateur.counting.cell_counts import CellCounts
+from secateur.counting.coverage import CellCounts
 from secateur.errors import InputError, shorten
 from secateur.export.sql_audit import GROUPED, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED

@@ -4,14 +4,13 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from secateur.counting.counted_evidence import Evidence
-from secateur.counting.evidence_plan import EvidencePlan
+from secateur.counting.counted_evidence import Evidence, EvidencePlan
 from secateur.errors import InputError
 from secateur.facts.stating import state_facts, whole_by_dtype
 from secateur.results.audit import AuditCounter
 from secateur.rows.row_source import Counter, Decider, ModelTerms, Progress, RowSource, Work
 from secateur.rows.table_columns import derives, own_features
-from secateur.rules.line_counts import LineCounter
+from secateur.rules.deciding import LineCounter
 from secateur.spark.auditing import count_audit, count_lines
 from secateur.spark.columns import check_beside, list_tested, narrow_tree, place_columns, typed_table
 from secateur.spark.prediction import predict

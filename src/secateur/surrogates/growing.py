@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.surrogates.columns import Coding
-from secateur.tree.pipeline_columns import Columns
+from secateur.tree.columns import Columns
 from secateur.tree.tree import Tree, make_tree
-from secateur.words.numbers import shorten_number
+from secateur.words.plain_words import shorten_number
 
 NEIGHBOUR_WEIGHT = 0.3  # of a row
 RARE, POWERS = 0.1, (0.0, 0.5)  # with a class below this share of the answers, trees are also grown with it weighed up

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InvalidTreeError
-from secateur.tree.decimals import MOST_DECIMALS
+from secateur.tree.regions import MOST_DECIMALS
 
 if TYPE_CHECKING:
     from secateur.tree.tree import Tree

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from secateur.tree.columns import show_text
 from secateur.tree.regions import Region
-from secateur.tree.shown_text import show_text
 
 if TYPE_CHECKING:
     from secateur.tree.tree import Label

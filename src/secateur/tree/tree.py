@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.tree.column_parsers import ColumnParser
+from secateur.tree.columns import ColumnParser, Columns, show_text
 from secateur.tree.contract import check_tree, require
 from secateur.tree.facts import NO_FACTS, Facts
-from secateur.tree.pipeline_columns import Columns
-from secateur.tree.shown_text import show_text
 
 Label = str | int | float | bool
 """What a class label or a category may be: the scalars that JSON can carry exactly."""

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.tree.fact_words import word_facts
-from secateur.verify.boxes import Boxes
-from secateur.verify.paths import walk_paths
+from secateur.verify.boxes import Boxes, walk_paths
 from secateur.verify.possible import Possible
 from secateur.verify.verification import SHOWN_FAILURES
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from secateur.tree.tree import Tree
-    from secateur.verify.paths import Paths
+    from secateur.verify.boxes import Paths
     from secateur.verify.placed_rows import PlacedRows
 
     Chunk = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]
@@ -146,3 +144,42 @@ def find_beyond(
             moved, most = counts[own] / n - counts_before[own] / n_before, tolerance + COUNT_TOLERANCE
         fell[rule], rose[rule] = moved < -most, moved > most
     return fell, rose
+
+
+SHOWN_CLASSES = 5
+ROUNDING = 1e-9
+WORDS = {"class_counts": "covers", "leaf_counts": "has in its leaf", "decided_counts": "decides", "unseen": "has"}
+
+
+def describe_difference(
+    what: str, name: str, classes: Sequence[str], again: NDArray[np.float64], stated: NDArray[np.float64]
+) -> str:
+    """Say how many rows of each class something covers or decides, where that is not what it states.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> again, stated = np.array([0, 1]), np.array([2, 560])
+    >>> describe_difference("The rule of leaf 4", "class_counts", ["late", "paid"], again, stated)
+    'The rule of leaf 4 covers 0 late and 1 paid of these rows, but states 2 late and 560 paid.'
+    """
+    differing = np.flatnonzero(~np.isclose(again, stated, rtol=ROUNDING, atol=ROUNDING))
+    shown = np.arange(len(classes)) if len(classes) <= SHOWN_CLASSES else differing[:SHOWN_CLASSES]
+    counted, told = (
+        _join([f"{counts[place]:,.10g} {classes[place]}" for place in shown.tolist()]) for counts in (again, stated)
+    )
+    return f"{what} {WORDS[name]} {counted} of these rows, but states {told}."
+
+
+def compare_totals(again: NDArray[np.float64], stated: NDArray[np.float64]) -> list[str]:
+    """Say so if these are not as many rows as the rules were made from; both are counted by leaf."""
+    if np.isnan(stated).any() or np.isclose(again.sum(), stated.sum(), rtol=ROUNDING, atol=ROUNDING):
+        return []
+    return [
+        f"These {again.sum():,.10g} rows are not the {stated.sum():,.10g} training rows, so their counts must differ: "
+        "pass the rows that the rules were made from, or audit the rules on these."
+    ]
+
+
+def _join(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

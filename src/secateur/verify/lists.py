@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.verify.boxes import Allowed, Boxes, cut_cell, meet_domains
-from secateur.verify.case import COUNT_TOLERANCE
-from secateur.verify.count_words import describe_difference
+from secateur.verify.case import COUNT_TOLERANCE, describe_difference
 from secateur.verify.placed_rows import PlacedRows
 from secateur.verify.promises import EXACT
 from secateur.verify.verification import NOT_RECOUNTED

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.tree.tree import Tree
-    from secateur.verify.paths import Paths
+    from secateur.verify.boxes import Paths
     from secateur.verify.possible import Possible
 
 # Every combination of what columns hold together is tried, and every two that are possible are compared.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.verify.paths import left_codes_of
+from secateur.verify.boxes import left_codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.verify.paths import largest_not_above
+from secateur.verify.boxes import largest_not_above
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

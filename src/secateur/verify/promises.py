@@ -9,8 +9,15 @@ from numpy.typing import NDArray
 
 from secateur.errors import shorten
 from secateur.verify.boxes import find_foreign_leaves
-from secateur.verify.case import COUNT_TOLERANCE, Case, Counted, find_beyond, find_shares
-from secateur.verify.count_words import compare_totals, describe_difference
+from secateur.verify.case import (
+    COUNT_TOLERANCE,
+    Case,
+    Counted,
+    compare_totals,
+    describe_difference,
+    find_beyond,
+    find_shares,
+)
 from secateur.verify.monotone import Monotone, check_signs
 from secateur.verify.placed_rows import PlacedRows
 from secateur.verify.possible import Possible

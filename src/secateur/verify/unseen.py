@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.verify.case import COUNT_TOLERANCE
-from secateur.verify.count_words import describe_difference
+from secateur.verify.case import COUNT_TOLERANCE, describe_difference
 from secateur.verify.lists import decide_rows
 from secateur.verify.placed_rows import PlacedRows
 

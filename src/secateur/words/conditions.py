@@ -14,12 +14,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.tree.decimals import last_with_decimals
+from secateur.tree.columns import find_cuts, is_closed, join_cells, show_text
 from secateur.tree.facts import Group
 from secateur.tree.paths import Paths
-from secateur.tree.pipeline_columns import find_cuts, is_closed, join_cells
-from secateur.tree.regions import Region, read_links
-from secateur.tree.shown_text import show_text
+from secateur.tree.regions import Region, last_with_decimals, read_links
 from secateur.tree.tree import Label, Tree
 from secateur.words.dates import read_moment, read_moments
 

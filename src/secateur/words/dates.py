@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from secateur.tree.column_parsers import DAY, MOST_DAYS, STEPS, ColumnParser
+from secateur.tree.columns import DAY, MOST_DAYS, STEPS, ColumnParser
 
 FIRST_DAY = date(1970, 1, 1)
 EARLIEST_DAY = -719_162  # the first of January of the year 1
@@ -21,7 +21,7 @@ def read_moments(name: str, reading: ColumnParser, low: float, high: float, dtyp
 
     Examples
     --------
-    >>> from secateur.tree.column_parsers import ColumnParser
+    >>> from secateur.tree.columns import ColumnParser
     >>> read_moments("opened", ColumnParser("date"), -float("inf"), 18687.5, "float32")
     ('some', 'opened before 2021-03-02')
     >>> read_moments("opened", ColumnParser("date"), 18687.5, 18700.5, "float32")

@@ -1,18 +1,25 @@
-"""Say conditions as people say them: "is", "is not", "≤", and short numbers with marks between thousands."""
+"""Say conditions as people say them: "is", "is not", "≤", and short numbers with marks between thousands.
+
+A model that computes in float32 stores 0.8 as 0.800000011920929, and limits lie halfway between two values. People read
+0.8. The number that is shown is the shortest decimal with no other number of the model's type between it and the limit.
+If that still takes many digits, and the values of the column are known, the limit is rounded as far as no value
+changes its side. Exports and ``text`` keep the exact number.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from contextlib import suppress
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import SecateurError
 from secateur.words.conditions import Voice, read_conditions
-from secateur.words.numbers import find_neighbours, needs_values, shorten_number, write_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +27,141 @@ if TYPE_CHECKING:
     from secateur.rows.rows import Rows
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
+
+SHORT_ENOUGH = 5  # significant digits that nobody minds; such a number is right for every possible row
+FEWEST_DIGITS = (
+    3  # rounding keeps as many, and all before the point: a number stays recognisable beside the model's own
+)
+MOST_DIGITS = 17  # enough for every float64
+LEAST_PLAIN, MOST_PLAIN = -5, 15  # powers of ten between which no exponent is written
+# Numbers that name something, so that no mark stands between their thousands.
+NAMING = re.compile(r"year|zip|postal|postcode|(^|[^a-z])id($|[^a-z])", re.IGNORECASE)
+
+
+class ShortNumber(NamedTuple):
+    """A number for people, and whether it was rounded further than every possible row allows."""
+
+    value: Decimal
+    is_rounded: bool = False
+
+
+@lru_cache(maxsize=65536)
+def shorten_number(limit: float, dtype: str, below: float = math.nan, above: float = math.nan) -> ShortNumber:
+    """Shorten a finite limit, a number of dtype, for people.
+
+    The values of the column next to it are ``below <= limit < above``; infinite where there is none, NaN if the
+    column's values are not known.
+
+    Examples
+    --------
+    >>> str(shorten_number(float(np.float32(0.8)), "float32").value)
+    '0.8'
+    >>> str(shorten_number(float(np.float32(0.4839281)), "float32", 0.48, 0.49).value)
+    '0.484'
+    """
+    kind = _find_kind(limit, dtype)
+    own = float(kind(limit))
+    nearest = _shortest_between(own, kind, halfway=False)
+    if math.isnan(below):
+        return ShortNumber(nearest)
+    read = float(kind(float(nearest)))
+    fits = read == own or below < read < above
+    if fits and count_digits(nearest) <= SHORT_ENOUGH:
+        return ShortNumber(nearest)
+    for digits in range(max(FEWEST_DIGITS, Decimal(own).adjusted() + 1), MOST_DIGITS):
+        rounded = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(own))
+        read = float(kind(float(rounded)))
+        if read == own or (fits and digits >= count_digits(nearest)):
+            break
+        if below < read < above:
+            return ShortNumber(rounded.normalize(), is_rounded=True)
+    if fits:
+        return ShortNumber(nearest)
+    return ShortNumber(_shortest_between(own, kind, halfway=True))
+
+
+def needs_values(limit: float, dtype: str) -> bool:
+    """Whether the values of the column may change how a limit is shown."""
+    short = shorten_number(limit, dtype).value
+    kind = _find_kind(limit, dtype)
+    return count_digits(short) > SHORT_ENOUGH or float(kind(float(short))) != float(kind(limit))
+
+
+def find_neighbours(values: NDArray[np.floating], limits: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Find the values next to some increasing limits: the last that does not exceed each, and the first that does.
+
+    They are infinite where there is no such value; NaN is nobody's neighbour.
+
+    Examples
+    --------
+    >>> find_neighbours(np.array([3.0, 1.0, np.nan, 2.0]), np.array([0.0, 2.0, 2.5])).tolist()
+    [[-inf, 2.0, 2.0], [1.0, 3.0, 3.0]]
+    """
+    known = values[~np.isnan(values)].astype(np.float64)
+    gap = np.searchsorted(limits.astype(np.float64), known, side="left")  # the first limit that a value does not exceed
+    low = np.full(len(limits) + 1, np.inf)
+    high = np.full(len(limits) + 1, -np.inf)
+    np.minimum.at(low, gap, known)
+    np.maximum.at(high, gap, known)
+    below = np.maximum.accumulate(high)[:-1]
+    above = np.minimum.accumulate(low[::-1])[::-1][1:]
+    return np.stack([below, above])
+
+
+def write_number(number: Decimal, name: str = "") -> str:
+    """Write a number with a mark between thousands, unless the column's name says that it names something.
+
+    Examples
+    --------
+    >>> write_number(Decimal("5095.50")), write_number(Decimal(2010), "year built"), write_number(Decimal("1e-9"))
+    ('5,095.5', '2010', '1e-9')
+    """
+    plain = number.normalize()
+    if plain and not LEAST_PLAIN <= plain.adjusted() <= MOST_PLAIN:
+        return f"{plain:e}".replace("e+", "e")
+    return f"{plain:f}" if NAMING.search(name) else f"{plain:,f}"
+
+
+def count_digits(number: Decimal) -> int:
+    """Count the digits that are left when noughts at either end are dropped."""
+    return len(number.normalize().as_tuple().digits)
+
+
+def _find_kind(limit: float, dtype: str) -> type[np.floating]:
+    """Find the type in which a limit was computed.
+
+    A tree of float64 columns whose model rounds to float32 has limits at the very edge of what is rounded to a float32.
+    """
+    if dtype == "float64":
+        with np.errstate(over="ignore"):
+            is_edge = np.float32(limit) != np.float32(np.nextafter(limit, np.inf))
+        return np.float32 if is_edge and np.isfinite(np.float32(limit)) else np.float64
+    return np.float32
+
+
+def _shortest_between(own: float, kind: type[np.floating], *, halfway: bool) -> Decimal:
+    """Find the shortest decimal between the neighbours of a number, or halfway to them; of equal ones the nearest."""
+    if own == 0:
+        return Decimal(0)
+    exact = Decimal(own)
+    with np.errstate(over="ignore"):
+        before, after = (float(np.nextafter(kind(own), kind(end))) for end in (-np.inf, np.inf))
+    for digits in range(1, MOST_DIGITS + 1):
+        tried = {
+            Context(prec=digits, rounding=way).create_decimal(exact)
+            for way in (ROUND_FLOOR, ROUND_CEILING, ROUND_HALF_EVEN)
+        }
+        with np.errstate(over="ignore"):
+            fitting = [
+                one
+                for one in tried
+                if (float(kind(float(one))) == own if halfway else Decimal(before) < one < Decimal(after))
+            ]
+        if fitting:
+            best = min(fitting, key=lambda one: (float(kind(float(one))) != own, abs(one - exact)))
+            return best.normalize()
+    return exact
+
 
 UNKNOWN = (math.nan, math.nan)
 ROUNDED = (

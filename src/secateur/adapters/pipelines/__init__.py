@@ -6,6 +6,6 @@ the answers for numbers, ``columns`` for all of them. ``remarks`` writes what el
 assembles the trees.
 """
 
-from secateur.adapters.pipelines.reader import is_pipeline, read_behind, read_trees, split_pipeline
+from secateur.adapters.pipelines.reader import read_behind, read_trees, split_pipeline
 
-__all__ = ["is_pipeline", "read_behind", "read_trees", "split_pipeline"]
+__all__ = ["read_behind", "read_trees", "split_pipeline"]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.adapters.model_checks import is_pipeline
 from secateur.adapters.nodes import pack_codes
 from secateur.adapters.pipelines.columns import Decoded, decode_columns, find_sides
 from secateur.adapters.pipelines.probe import Encoder, Probe, Sample, check_width, make_sample, take_rows
@@ -26,22 +27,16 @@ from secateur.adapters.pipelines.trace import Shape, Trace, check_fitted, trace_
 from secateur.errors import InputError, SecateurError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, check_rows, holds_missing
-from secateur.rows.leaves import apply_tree
-from secateur.rows.rows import Rows
+from secateur.rows.rows import Rows, apply_tree
+from secateur.tree.columns import Columns
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import Facts
 from secateur.tree.paths import trace_paths
-from secateur.tree.pipeline_columns import Columns
 from secateur.tree.tree import Tree
 
 # So many of the rows given are sent through both the pipeline and the tree.
 CHECKED_ROWS = 10_000
 STEPS_WITHIN = ("steps", "transformers_", "transformer_list")  # of pipelines, column transformers and unions
-
-
-def is_pipeline(model: Any) -> bool:
-    """Tell whether a model is a pipeline of steps, scikit-learn's or one derived from it."""
-    return any(ancestor.__name__ == "Pipeline" for ancestor in type(model).__mro__) and hasattr(model, "steps")
 
 
 def split_pipeline(pipeline: Any) -> tuple[Any, Any]:

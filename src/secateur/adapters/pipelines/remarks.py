@@ -7,7 +7,7 @@ import numpy as np
 
 from secateur.adapters.pipelines.columns import Decoded
 from secateur.adapters.pipelines.trace import Shape
-from secateur.tree.pipeline_columns import BESIDE_A_LIMIT
+from secateur.tree.columns import BESIDE_A_LIMIT
 
 SHOWN = 5
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters import from_model
-from secateur.adapters.forests import is_ensemble
+from secateur.adapters.model_checks import is_ensemble
 from secateur.cli.tables.model_rows import describe_unseen, pick_columns, read_for_tree
 from secateur.cli.tables.training_table import TrainingTable, find_column, make_training_table, read_labels, split_names
 from secateur.cli.tables.written_columns import set_readings
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
-from secateur.results.cautions import FEW_ROWS
+from secateur.results.answer import FEW_ROWS
 from secateur.rows.written_values import as_label, to_label_types
 from secateur.simplification import simplify
 

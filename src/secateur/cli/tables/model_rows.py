@@ -14,8 +14,7 @@ from secateur.results.row_reading import make_up
 from secateur.rows.encoding import cut_blanks
 from secateur.rows.table_columns import own_names, tested_features
 from secateur.rows.written_values import as_label, as_truth, read_written
-from secateur.tree.column_parsers import ColumnParser
-from secateur.tree.pipeline_columns import find_cuts
+from secateur.tree.columns import ColumnParser, find_cuts
 from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:

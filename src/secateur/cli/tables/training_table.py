@@ -14,7 +14,7 @@ import numpy as np
 from secateur.cli.tables.written_columns import cut_column, describe_cut, describe_readings, find_reading, read_values
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.rows.written_values import as_label
-from secateur.tree.column_parsers import ColumnParser
+from secateur.tree.columns import ColumnParser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from secateur.errors import InputError
 from secateur.rows.encoding import cut_blanks
 from secateur.rows.written_values import find_unread, read_written
-from secateur.tree.column_parsers import STEPS, ColumnParser
+from secateur.tree.columns import STEPS, ColumnParser
 from secateur.tree.tree import Tree
 
 # Different texts that are looked at first, to leave columns of words alone.

@@ -1,25 +1,84 @@
-"""How the column that a split asks for is distributed among the rows that come there, class by class, as few bins.
+"""The tree as plain values: its nodes, to draw it and to send a row through it, and the rows at its splits.
 
-The page draws them at the splits. It carries counts of bins and no rows; bins may hold few rows or none.
+At a split, the column that it asks for is told class by class in few bins. The page carries their counts and no rows;
+bins may hold few rows or none.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.report.plain_values import known_numbers
+from secateur.report.material import known_numbers
 from secateur.rows.checking import check_labels
+from secateur.rows.rows import sum_up
+from secateur.rules.rules import Rules
+from secateur.tree.paths import DEFAULT_RF_TOL
+from secateur.words.conditions import read_conditions, read_link
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.report.rows_at_hand import RowsAtHand
-    from secateur.rules.rules import Rules
+    from secateur.report.material import RowsAtHand
     from secateur.tree.tree import Tree
 
-__all__ = ["describe_splits"]
+__all__ = ["describe_splits", "describe_tree"]
+
+# Up to this many nodes the page carries the exact numbers beside the short ones.
+MOST_EXACT = 1_000
+
+
+def describe_tree(rules: Rules) -> dict[str, Any]:
+    """List the tree's parts in parallel, one element for each node; ``docs/report.md`` describes each list."""
+    tree, paths = rules.tree, rules.paths
+    nodes = range(1, tree.n_nodes)
+    group_of = tree.facts.group_of
+    tested = tree.feature.tolist()
+    subject = [tree.n_features + group_of[feature] if feature in group_of else feature for feature in tested]
+    return {
+        "dtype": tree.dtype,
+        "depth": tree.depth,
+        "n_features": tree.n_features,
+        "left": tree.children_left.tolist(),
+        "right": tree.children_right.tolist(),
+        "feature": tested,
+        "about": [-1, *(subject[parent] for parent in paths.parent[1:].tolist())],
+        "limit": [limit if math.isfinite(limit) else None for limit in tree.upper.tolist()],
+        "codes": {str(node): tree.left_codes(node).tolist() for node in np.flatnonzero(tree.is_categorical).tolist()},
+        "missing_left": tree.missing_left.astype(int).tolist(),
+        "leaf_class": tree.leaf_class.tolist(),
+        "conditions": [None, *(read_conditions(tree, paths, [node], rules.voice)[0].text for node in nodes)],
+        "exact": [None, *(read_link(tree, paths, node) for node in nodes)] if tree.n_nodes <= MOST_EXACT else None,
+        "homogeneous": paths.homogeneous.tolist(),
+        "counts": None if tree.counts is None else [known_numbers(row) for row in tree.counts.tolist()],
+        "rows": _count_rows(rules),
+        "orientation": _orient(rules),
+    }
+
+
+def _count_rows(rules: Rules) -> list[float | int | None] | None:
+    """Count the (weighted) training rows that come to each node; None where not known."""
+    tree = rules.tree
+    if not rules.is_ranked:
+        return None if tree.counts is None else known_numbers(np.asarray(tree.counts).sum(axis=1))
+    rows = np.zeros(tree.n_nodes)
+    rows[rules.paths.leaf_ids] = rules.leaf_support
+    return known_numbers(sum_up(tree, rows))
+
+
+def _orient(rules: Rules) -> list[str] | None:
+    """Write for each class a text with a sign for each node: whether the class's share rises (+) or falls (-) there."""
+    tree, paths = rules.tree, rules.paths
+    if paths.share is None:
+        return None
+    change = np.nan_to_num(paths.share - paths.share[paths.parent])
+    change[0] = 0.0  # no link leads to the root
+    tolerated = float(rules.parameters.get("rf_tol", DEFAULT_RF_TOL))
+    signs = np.where(change > tolerated, "+", np.where(change < -tolerated, "-", "0"))
+    return ["".join(signs[:, place]) for place in range(tree.n_classes)]
+
 
 N_BINS = 18
 MOST_LABELS = 10  # categories that are drawn apart; the rarest go together
