@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters.model_checks import ancestor_names, check_fitted, is_pipeline
+from secateur.adapters.model_checks import ancestor_names, check_fitted, is_forest, is_pipeline
 from secateur.adapters.pipelines import read_trees
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.facts.stating import state_facts
@@ -147,7 +147,8 @@ def _check_class_names(tree: Tree, class_names: Sequence[str]) -> tuple[str, ...
 def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, tree: int | None) -> Tree:
     is_steps = is_pipeline(model)
     last = model.steps[-1][1] if is_steps and model.steps else model
-    if tree is not None and (forests := import_module("secateur.adapters.forests")).is_forest(model):
+    if tree is not None and is_forest(model):
+        forests = import_module("secateur.adapters.forests")
         named: Tree = forests.read_forest(model, X, accepts_missing, tree).trees[0]
         return named
     packages = [ancestor.__module__.split(".")[0] for ancestor in type(last).__mro__]
