@@ -10,7 +10,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from secateur.datasets import Dataset, load
+from secateur.datasets import Dataset
 from secateur.lab.protocol import PAPER, Arm, Study
 from secateur.rows.whole_files import write_whole
 
@@ -39,7 +39,7 @@ def run_arm(
                 results.append(found)
                 progress(name)
         if missing:
-            data = load(name, data_dir)
+            data = study.load(name, data_dir)
             todo += [(data, split) for split in missing]
     run = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     for result in run(delayed(_run_and_save)(study, arm, data, split, output) for data, split in todo):

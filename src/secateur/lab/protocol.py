@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.datasets import Dataset
+from secateur.datasets import Dataset, load
 from secateur.errors import FormatError, InputError, SecateurError
 from secateur.lab.adapters.iai import read_iai
 from secateur.lab.local_search import LocalSearchTreeClassifier
@@ -39,7 +39,8 @@ PACKAGE = Path(str(files("secateur")))
 # Rooms, and files here, that show results and do not make them: a split stays finished when they change.
 SHOWING = {"cli", "export", "report", "verify", "words"}
 TOLD = {
-    *("claims", "documents", "evidence", "exhibits", "figures", "open_points", "pages", "stored_results", "summary"),
+    *("claims", "documents", "evidence", "exhibits", "figures", "open_points", "page", "pages", "statistics"),
+    *("stored_results", "summary"),
     *("tolerances", "verdicts"),
 }
 
@@ -182,6 +183,7 @@ class Study:
     name: str  # directory of its finished splits
     measure: Callable[[Arm, Dataset, int], dict[str, Any]]  # of an arm, a data set and a split; gives "rows"
     settings: Mapping[str, Any] = field(default_factory=dict)  # which finished splits must share to be reused
+    load: Callable[[str, str | None], Dataset] = load
 
 
 PAPER = Study("splits", run_split)

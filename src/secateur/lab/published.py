@@ -94,6 +94,13 @@ def _check_digest(name: str, source: Published, path: Path) -> Path:
     return path
 
 
+def find_cache() -> Path:
+    """Find the directory for what is downloaded."""
+    import pooch
+
+    return Path(pooch.os_cache("secateur"))
+
+
 def _download(name: str, source: Published) -> Path:
     try:
         import pooch
@@ -103,7 +110,7 @@ def _download(name: str, source: Published) -> Path:
             f"secateur[lab], or name a directory with --data-dir or {DATA_VARIABLE}."
         ) from error
 
-    cache = Path(pooch.os_cache("secateur"))
+    cache = find_cache()
     by_hand = (
         f"Get {source.file} from {source.home} and put it into {cache}, or into a directory named by --data-dir or "
         f"{DATA_VARIABLE}."

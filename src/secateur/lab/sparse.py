@@ -44,8 +44,8 @@ def measure_sparse(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
     X_train, X_test, y_train, y_test = split_rows(data, split)
     rows = []
     for kind in KINDS:
-        cost = 0.0 if kind == "full" else _pick_cost(arm.name, X_train, y_train, split)
-        model, is_proved = _fit(arm.name, cost, X_train, y_train)
+        cost = 0.0 if kind == "full" else pick_cost(arm.name, X_train, y_train, split)
+        model, is_proved = fit_proved(arm.name, cost, X_train, y_train)
         tree = secateur.from_model(model)
         named = {"tree": kind, "cost": cost, "leaves": tree.n_leaves, "proved": is_proved}
         for method in METHODS:
@@ -60,26 +60,31 @@ def measure_sparse(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
 SPARSE = Study("sparse", measure_sparse, {"max_depth": MAX_DEPTH, "costs": list(COSTS), "n_thresholds": N_THRESHOLDS})
 
 
-def _pick_cost(solver: str, X: Any, y: Any, split: int) -> float:
+def pick_cost(solver: str, X: Any, y: Any, split: int, depth: int = MAX_DEPTH, time_limit: float = TIME_LIMIT) -> float:
     """Pick the price of a split by rows that are left out."""
     X_some, X_left, y_some, y_left = train_test_split(X, y, test_size=0.3, stratify=y, random_state=split)
-    score = {cost: (_fit(solver, cost, X_some, y_some)[0].predict(X_left) == y_left).mean() for cost in COSTS}
+    score = {}
+    for cost in COSTS:
+        model, _ = fit_proved(solver, cost, X_some, y_some, depth, time_limit)
+        score[cost] = (model.predict(X_left) == y_left).mean()
     return max(COSTS, key=lambda cost: score[cost])
 
 
-def _fit(solver: str, cost: float, X: Any, y: Any) -> tuple[Any, bool]:
-    """Fit a tree; tell whether it was proved optimal within the time limit."""
+def fit_proved(
+    solver: str, cost: float, X: Any, y: Any, depth: int = MAX_DEPTH, time_limit: float = TIME_LIMIT
+) -> tuple[Any, bool]:
+    """Fit a tree; tell whether it was proved optimal within the time limit, in seconds."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         if solver == "contree":
             from pycontree import ConTree
 
-            model = ConTree(max_depth=MAX_DEPTH, complexity_cost=cost, time_limit=TIME_LIMIT).fit(X, y)
+            model = ConTree(max_depth=depth, complexity_cost=cost, time_limit=time_limit).fit(X, y)
             return model, not any("time limit" in str(one.message) for one in told)
         from pystreed import STreeDClassifier
 
         task = "cost-complex-accuracy" if cost else "accuracy"
-        settings = {"max_depth": MAX_DEPTH, "n_thresholds": N_THRESHOLDS, "time_limit": TIME_LIMIT}
+        settings = {"max_depth": depth, "n_thresholds": N_THRESHOLDS, "time_limit": time_limit}
         model = STreeDClassifier(task, cost_complexity=cost, **settings).fit(X, y)
         return model, bool(model.fit_result.is_optimal())
 

@@ -1,0 +1,1 @@
+"""RuleBench: methods that shorten rules, and learners of rules, on many data sets and trees."""

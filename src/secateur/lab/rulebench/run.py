@@ -1,0 +1,324 @@
+"""Run methods on trees, and learners on rows, over data sets and splits; measure each on the rows left out.
+
+A method is a function of a fitted tree and its training rows, a learner one of the rows alone. What either gives is
+:class:`~secateur.Rules`, measured by an audit, or any object with ``predict`` and ``lines``. Splits s = 0, 1, … are
+stratified and drawn with ``random_state=s``; every method sees the same trees and rows. A method that raises is a row
+of the results, too, with what it said.
+
+Conditions are counted as they read: bounds on one column of one line are one, headings of sections are counted once.
+``removed`` alone counts edges of the tree, as the paper does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+import platform
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.datasets import Dataset
+from secateur.errors import ParameterError, did_you_mean
+from secateur.lab.experiment import run_arm
+from secateur.lab.lists import count_checks
+from secateur.lab.operations import count_work
+from secateur.lab.protocol import Arm, Study
+from secateur.lab.rulebench.data import SOURCES, load_bench
+from secateur.lab.rulebench.trees import KINDS, NO_TREE
+from secateur.tree.shares import none_if_nan
+
+if TYPE_CHECKING:
+    from secateur.lab.rulebench.results import Results
+
+N_SPLITS = 10
+MOST_TRAINING, MOST_TEST = 2500, 2500  # rows, so that unpruned trees of large tables stay readable at all
+CHECKED_ROWS = 500  # of the rows left out, for what a person looks at
+BINS = 10  # of probabilities, for the calibration error
+NONE = "merging bounds"
+PRUNED = "pruned, leaf by leaf"
+TOLERANCE = 0.05  # of M1-P and faithful
+# Name in tables -> what simplify is asked for.
+OURS: dict[str, dict[str, Any]] = {
+    NONE: {"method": "none", "each_leaf": True},
+    "sibling (M2-P)": {"method": "sibling", "each_leaf": True},
+    "redundancy (Izza)": {"method": "redundancy", "each_leaf": True},
+    "exact": {"method": "exact", "each_leaf": True},
+    "faithful": {"method": "faithful", "each_leaf": True, "tolerance": TOLERANCE},
+    "mismatch (M1-P)": {"method": "mismatch", "each_leaf": True, "tolerance": TOLERANCE},
+    "budgeted": {"method": "budgeted", "each_leaf": True},
+    "quinlan": {"method": "quinlan", "each_leaf": True},
+    "list": {},
+    "list, budget 1 %": {"budget": 0.01},
+    "list, classes only": {"tolerance": 1},
+    "list, classes only, 1 section": {"tolerance": 1, "sections": 1},
+}
+AUDITED = ("removed", "conflict", "macro_dev", "off", "mean_abs_delta_p", "max_abs_delta_p")
+COUNTED = {"sibling (M2-P)": "M2-P", "redundancy (Izza)": "Izza", "mismatch (M1-P)": "M1-P", "quinlan": "Quinlan"}
+COUNTED_KIND = "cart-6"  # operations are counted on its first split
+
+Method = Callable[..., Any]
+
+
+def bench(
+    methods: Mapping[str, Method] | None = None,
+    *,
+    datasets: Sequence[str | Dataset] | None = None,
+    trees: Sequence[str] = ("cart-6",),
+    splits: int = N_SPLITS,
+    output: str | Path | None = None,
+    data_dir: str | Path | None = None,
+    n_jobs: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> Results:
+    """Run methods on the data sets and trees of RuleBench.
+
+    Parameters
+    ----------
+    methods : dict of str to callable, default=None
+        Functions by name. One of three arguments gets a fitted tree, its training rows and their labels; one of two the
+        rows and labels alone. It returns :class:`~secateur.Rules`, or an object with ``predict(X)`` and ``lines``, a
+        sequence of lines, each a sequence of conditions; where it has ``predict_proba``, too, its probabilities are
+        scored. By default all of secateur's.
+    datasets : sequence of str or Dataset, default=None
+        Names of RuleBench's data sets, or data sets of your own; by default all 72.
+    trees : sequence of str, default=("cart-6",)
+        Kinds of trees: cart-4, cart-6, cart-unpruned, cart-pruned, streed, contree. Learners need none.
+    splits : int, default=10
+        Number of splits of each data set.
+    output : str or Path, default=None
+        Directory in which finished splits are kept and found again; by default none are.
+    data_dir : str or Path, default=None
+        Directory of the published files and of the wheel of KEEL's data sets; what is not there is downloaded.
+    n_jobs : int, default=1
+        Number of processes.
+    progress : callable, default=None
+        Called with the name of the data set after each split.
+
+    Returns
+    -------
+    Results
+        What was measured, and comparisons with what is stored of others on the same splits.
+
+    Examples
+    --------
+    >>> import secateur
+    >>> from secateur.lab import bench
+    >>> def mine(tree, X, y):
+    ...     return secateur.simplify(tree, X, y, method="mismatch", each_leaf=True, tolerance=0.1)
+    >>> found = bench({"mine": mine}, datasets=["iris"], splits=2)
+    >>> [row["conditions"] <= row["edges"] for row in found.rows]
+    [True, True]
+    """
+    chosen = _list_methods() if methods is None else dict(methods)
+    own = {data.name: data for data in datasets or () if isinstance(data, Dataset)}
+    names = [data.name if isinstance(data, Dataset) else data for data in (SOURCES if datasets is None else datasets)]
+    _reject_unknown(names, {**SOURCES, **own}, "data set")
+    _reject_unknown(trees, {name: kind for name, kind in KINDS.items() if name != NO_TREE}, "kind of tree")
+    on_trees = {name: method for name, method in chosen.items() if _needs_tree(name, method)}
+    learners = {name: method for name, method in chosen.items() if name not in on_trees}
+    runs = [(KINDS[tree], on_trees) for tree in trees if on_trees] + ([(KINDS[NO_TREE], learners)] if learners else [])
+    results: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as place:
+        for kind, given in runs:
+            results += run_arm(
+                *(kind, names, splits, Path(place if output is None else output)),
+                n_jobs=n_jobs,
+                data_dir=None if data_dir is None else str(data_dir),
+                progress=progress or (lambda name: None),
+                study=make_study(given, own),
+            )
+    from secateur.lab.rulebench.results import Results
+
+    return Results.gather(results)
+
+
+def make_study(methods: Mapping[str, Method], own: Mapping[str, Dataset] | None = None) -> Study:
+    """Make the study that measures methods; finished splits are reused for the same ones."""
+    digests = {name: _digest(method) for name, method in methods.items()}
+    settings = {"methods": digests, "most_rows": [MOST_TRAINING, MOST_TEST], "checked_rows": CHECKED_ROWS}
+    return Study("rulebench", partial(measure_split, methods=methods), settings, partial(_load, own=dict(own or {})))
+
+
+def _load(name: str, data_dir: str | None, *, own: Mapping[str, Dataset]) -> Dataset:
+    return own[name] if name in own else load_bench(name, data_dir)
+
+
+def _list_methods() -> dict[str, Method]:
+    found: dict[str, Method] = {name: partial(_simplify, settings=settings) for name, settings in OURS.items()}
+    return {**found, PRUNED: prune_to_list}
+
+
+def _simplify(tree: Any, X: Any, y: Any, *, settings: Mapping[str, Any]) -> secateur.Rules:
+    return secateur.simplify(tree, X, y, **settings)
+
+
+def prune_to_list(tree: Any, X: Any, y: Any) -> secateur.Rules | None:
+    """Prune a tree of scikit-learn until its rules read no longer than the list; None for other trees."""
+    if not isinstance(tree, DecisionTreeClassifier):
+        return None
+    most = secateur.simplify(tree, X, y).n_conditions
+    path = np.unique(np.maximum(tree.cost_complexity_pruning_path(X, y).ccp_alphas, 0.0))
+    low, high = 0, len(path) - 1
+    while low < high:  # pruned trees are nested: the weakest pruning that is short enough
+        middle = (low + high) // 2
+        low, high = (low, middle) if _prune(tree, path[middle], X, y).n_conditions <= most else (middle + 1, high)
+    return _prune(tree, path[low], X, y)
+
+
+def _prune(tree: DecisionTreeClassifier, alpha: float, X: Any, y: Any) -> secateur.Rules:
+    pruned = DecisionTreeClassifier(**{**tree.get_params(), "ccp_alpha": alpha}).fit(X, y)
+    return secateur.simplify(pruned, X, y, method="none", each_leaf=True)
+
+
+def _reject_unknown(names: Sequence[str], known: Mapping[str, Any], what: str) -> None:
+    strange = next((name for name in names if name not in known), None)
+    if strange is not None or not names:
+        raise ParameterError(f"There is no {what} {strange!r} in RuleBench.{did_you_mean(str(strange), tuple(known))}")
+
+
+def _needs_tree(name: str, method: Method) -> bool:
+    wanted = [
+        one
+        for one in inspect.signature(method).parameters.values()
+        if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(wanted) not in (2, 3):
+        raise ParameterError(
+            f"Expected {name!r} to be a function of (tree, X, y) or of (X, y), found {len(wanted)} parameters."
+        )
+    return len(wanted) == 3
+
+
+def _digest(method: Method) -> str:
+    """Digest the source of a method, so that a changed one is run again."""
+    plain = method.func if isinstance(method, partial) else method
+    try:
+        text = inspect.getsource(plain)
+    except (OSError, TypeError):
+        text = repr(plain)
+    return hashlib.sha256((text + repr(getattr(method, "keywords", ""))).encode()).hexdigest()[:16]
+
+
+def split_rows(data: Dataset, split: int) -> tuple[Any, Any, Any, Any]:
+    """Split rows 70 to 30, large tables into as many as are allowed."""
+    n_training = min(int(0.7 * len(data.y)), MOST_TRAINING)
+    n_test = min(len(data.y) - n_training, MOST_TEST)
+    return tuple(
+        train_test_split(data.X, data.y, train_size=n_training, test_size=n_test, stratify=data.y, random_state=split)
+    )
+
+
+def measure_split(arm: Arm, data: Dataset, split: int, *, methods: Mapping[str, Method]) -> dict[str, Any]:
+    """Fit one tree and measure all methods on it; what fails is told."""
+    X, X_new, y, y_new = split_rows(data, split)
+    drawn = np.random.default_rng(split).integers(0, len(y), len(y))
+    found: dict[str, Any] = {"rulebench": {"python": platform.python_version()}, "n_rules": 0, "rows": []}
+    try:
+        model = arm.fit(data, split, X, y)
+    except RuntimeError as error:
+        return {**found, "rows": [{"method": name, "failed": str(error)} for name in methods]}
+    source = None
+    if model is not None:
+        source = secateur.simplify(model, X, y, method="none", each_leaf=True)
+        found |= {"n_rules": len(source)}
+    for name, method in methods.items():
+        row: dict[str, Any] = {"method": name, "failed": None}
+        began = time.process_time()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                text = method(X, y) if model is None else method(model, X, y)
+                row["seconds"] = time.process_time() - began
+                if text is None:
+                    continue
+                row |= _measure(text, source, model, X_new, y_new)
+                if isinstance(text, secateur.Rules) and name != PRUNED:
+                    row["unchanged"] = _count_unchanged(text, method(model, X[drawn], y[drawn]))
+        except Exception as error:  # a method of somebody else may raise anything; the run goes on and tells
+            row["failed"] = f"{type(error).__name__}: {error}"[:200]
+        found["rows"].append(row)
+    if source is not None and arm.name == COUNTED_KIND and split == 0:
+        for row in found["rows"]:
+            if row["method"] in COUNTED and not row["failed"]:
+                row["operations"] = count_work(source.tree, X, y, COUNTED[row["method"]], TOLERANCE).operations
+    return found
+
+
+def _measure(text: Any, source: secateur.Rules | None, model: Any, X: Any, y: Any) -> dict[str, Any]:
+    """Measure what a method gave on the rows left out, beside the tree where there is one."""
+    measured: dict[str, Any] = {}
+    if isinstance(text, secateur.Rules):
+        asked = np.unique(np.concatenate([np.array(line.kept_ids, dtype=np.int64) for line in text.lines]))
+        columns = len(np.unique(text.tree.feature[text.paths.parent[asked]]))
+        measured = {"conditions": text.n_conditions, "lines": text.n_lines, "columns": columns}
+        measured["checks"] = count_checks(text, X[:CHECKED_ROWS])
+        if source is not None and text.tree.n_nodes == source.tree.n_nodes:  # not rules of a pruned tree
+            audit = text.audit(X, y)
+            measured |= {name: none_if_nan(getattr(audit, name)) for name in AUDITED}
+    else:
+        lines = [tuple(line) for line in text.lines]
+        measured = {"conditions": sum(map(len, lines)), "lines": len(lines)}
+    answers = np.asarray(text.predict(X))
+    shares = text.predict_proba(X) if hasattr(text, "predict_proba") else None
+    measured |= _score(answers, shares, y)
+    if source is not None:
+        own = source.predict(X)
+        scored = _score(own, source.predict_proba(X), y)
+        measured |= {f"tree_{name}": value for name, value in scored.items()}
+        measured |= {"agreement": 100 * float(np.mean(answers == own))}
+        measured |= {"leaves": len(source), "edges": source.n_edges, "tree_conditions": source.tree_conditions}
+    return measured
+
+
+def _score(answers: NDArray[Any], shares: Any, y: NDArray[Any]) -> dict[str, Any]:
+    """Score answers and probabilities: accuracy in percent, AUC, Brier score and calibration error from 0 to 1."""
+    scored: dict[str, Any] = {"accuracy": 100 * float(np.mean(answers == y))}
+    if shares is None:
+        return scored
+    shares = np.asarray(shares, dtype=np.float64)
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    truth = np.eye(shares.shape[1])[y]
+    aucs = [_area(shares[:, place], truth[:, place]) for place in range(shares.shape[1])]
+    top = shares.max(axis=1)
+    right = shares.argmax(axis=1) == y
+    bins = np.minimum((top * BINS).astype(int), BINS - 1)
+    gaps = np.bincount(bins, weights=top - right, minlength=BINS)
+    return {
+        **scored,
+        "auc": none_if_nan(float(np.mean(aucs))),
+        "brier": float(((shares - truth) ** 2).sum(axis=1).mean()) / (2 if shares.shape[1] == 2 else 1),
+        "calibration": float(np.abs(gaps).sum() / len(y)),
+    }
+
+
+def _area(scores: NDArray[np.float64], is_class: NDArray[np.float64]) -> float:
+    """Area under the ROC curve of one class against the rest, by ranks; NaN if either has no row."""
+    from scipy.stats import rankdata
+
+    n_class = is_class.sum()
+    n_rest = len(is_class) - n_class
+    if not n_class or not n_rest:
+        return math.nan
+    ranks = rankdata(scores)
+    return float((ranks[is_class > 0].sum() - n_class * (n_class + 1) / 2) / (n_class * n_rest))
+
+
+def _count_unchanged(rules: secateur.Rules, again: secateur.Rules) -> float:
+    """Percentage of lines that read the same, with the same class, when the rows are drawn anew and the tree stays."""
+    if not rules.is_list:
+        pairs = zip(rules.lines, again.lines, strict=True)
+        return 100 * float(np.mean([one.kept_ids == other.kept_ids or one.text == other.text for one, other in pairs]))
+    kept = {line.text for line in again.lines}
+    return 100 * float(np.mean([line.text in kept for line in rules.lines]))
