@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest fuzz oracle-run smt-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice pyxai te2rules ensembles clean
+.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest fuzz oracle-run smt-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs rulebench rulebench-peers rulebench-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice pyxai te2rules ensembles clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,6 +104,20 @@ reproduce-docs: .venv/.dev  ## Store what is finished in ./reproduction, and wri
 	if [ -d reproduction ]; then $(BIN)/python -m secateur.lab.stored_results reproduction; fi
 	$(BIN)/python -m secateur.lab.documents docs
 
+rulebench: .venv/.dev  ## Every method on 72 data sets and six kinds of trees (hours; resumes in ./rulebench)
+	nice -n 10 $(BIN)/secateur bench --trees cart-4,cart-6,cart-unpruned,cart-pruned,streed,contree
+
+# Weka is unpacked from Debian's package, not installed; without it its learners are left out.
+rulebench-peers: .venv-te2rules/.dev  ## TE2Rules, imodels and Weka on the same splits (an hour; resumes in ./rulebench)
+	mkdir -p .venv-te2rules/weka
+	cd .venv-te2rules/weka && { [ -f usr/share/java/weka.jar ] || { apt-get download weka && dpkg -x weka_*.deb . ; } || true; }
+	nice -n 10 .venv-te2rules/bin/python -m benchmarks.rulebench_peers \
+		$$(test -f .venv-te2rules/weka/usr/share/java/weka.jar && echo --weka .venv-te2rules/weka/usr/share/java/weka.jar)
+
+rulebench-docs: .venv/.dev  ## Store what is finished in ./rulebench, and write the page that shows it
+	$(BIN)/python -m secateur.lab.rulebench.results rulebench
+	$(BIN)/python -m secateur.lab.documents docs
+
 bench-optimal: .venv/.dev  ## The local search against CART and LicketySPLIT (minutes)
 	$(BIN)/python -m benchmarks.optimal
 
@@ -192,7 +206,7 @@ clean:  ## Delete the virtual environments, caches and build results
 	@$(call need_python,(3, 11),(4, 0),3.11 or newer)
 	@echo "Installing TE2Rules into .venv-te2rules (the first time takes minutes)"
 	@$(PYTHON) -m venv --clear .venv-te2rules
-	@.venv-te2rules/bin/python -m pip install -qq --editable '.[lab]' te2rules==1.0.1 imodels==3.0.4 xgboost-cpu
+	@.venv-te2rules/bin/python -m pip install -qq --editable '.[lab]' te2rules==1.0.1 imodels==3.0.4 jpype1 xgboost-cpu
 	@touch $@
 
 # $(call need_python,first version,first version that is too new,what a person should have)

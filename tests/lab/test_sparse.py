@@ -35,7 +35,7 @@ def test_a_small_tree_is_proved_and_no_better_one_is_found_by_trying_all(solver:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(60, 3)).astype(np.float32)
     y = (X[:, 0].astype(int) ^ X[:, 1].astype(int)) ^ (rng.random(60) < 0.1)
-    model, is_proved = sparse._fit(solver, 0.0, X, y.astype(np.int64))
+    model, is_proved = sparse.fit_proved(solver, 0.0, X, y.astype(np.int64))
     # Depth 4 tells all cells of three binary columns apart: the best tree says the commonest class of each.
     cells = X @ [1, 2, 4]
     best = sum(max(np.bincount(y[cells == cell].astype(int))) for cell in np.unique(cells))

@@ -86,7 +86,7 @@ class Study:
         from secateur.lab.experiment import run_arm
 
         arm, chosen = self.find_arm(name), self.choose_datasets()
-        with self.show_progress(title, len(chosen) * self.splits) as advance:
+        with show_progress(title, len(chosen) * self.splits, quiet=self.quiet) as advance:
             options |= {"n_jobs": self.jobs, "data_dir": self.data_dir, "progress": advance}
             return arm, run_arm(arm, chosen, self.splits, self.place, **options)
 
@@ -101,17 +101,18 @@ class Study:
         write_whole(self.place / f"{name}.csv", to_csv(rows))
         self.write_json(name, rows)
 
-    @contextmanager
-    def show_progress(self, title: str, total: int) -> Iterator[Callable[[str], None]]:
-        """Show how much of the work is done; the function that is given says what was done last."""
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        from secateur.cli.console import errors
+@contextmanager
+def show_progress(title: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show how much of the work is done; the function that is given says what was done last."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=errors, disable=self.quiet, transient=True) as bar:
-            task = bar.add_task(title, total=total)
-            yield lambda what: bar.update(task, advance=1, description=f"{title}: {what}")
+    from secateur.cli.console import errors
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=errors, disable=quiet, transient=True) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda what: bar.update(task, advance=1, description=f"{title}: {what}")
 
 
 @spread
@@ -234,9 +235,10 @@ def _runtime(study: Study) -> Page:
     )
 
     _require_matplotlib("The runtime study")
-    with study.show_progress("runtime study", len(LEAF_TARGETS) + len(ROW_COUNTS)) as advance:
+    with show_progress("runtime study", len(LEAF_TARGETS) + len(ROW_COUNTS), quiet=study.quiet) as advance:
         timings = run_runtime(advance)
-    with study.show_progress("operations", len(SEEDS) * (len(LEAF_TARGETS) + len(ROW_COUNTS))) as advance:
+    n_problems = len(SEEDS) * (len(LEAF_TARGETS) + len(ROW_COUNTS))
+    with show_progress("operations", n_problems, quiet=study.quiet) as advance:
         study.write_json("operations", run_operations(advance))
     study.write_json("runtime", {"machine": describe_machine(), "timings": [vars(timing) for timing in timings]})
     draw_runtime(timings, study.place)

@@ -96,21 +96,20 @@ def _check_digest(name: str, source: Published, path: Path) -> Path:
 
 def find_cache() -> Path:
     """Find the directory for what is downloaded."""
-    import pooch
-
-    return Path(pooch.os_cache("secateur"))
-
-
-def _download(name: str, source: Published) -> Path:
     try:
         import pooch
     except ImportError as error:
         raise InputError(
-            f"The file of {name} is in no directory that you named, and downloading it needs pooch: install "
+            "The files of data sets are in no directory that you named, and downloading them needs pooch: install "
             f"secateur[lab], or name a directory with --data-dir or {DATA_VARIABLE}."
         ) from error
+    return Path(pooch.os_cache("secateur"))
 
+
+def _download(name: str, source: Published) -> Path:
     cache = find_cache()
+    import pooch
+
     by_hand = (
         f"Get {source.file} from {source.home} and put it into {cache}, or into a directory named by --data-dir or "
         f"{DATA_VARIABLE}."

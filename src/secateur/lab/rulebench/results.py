@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,7 +16,6 @@ import numpy as np
 
 from secateur.errors import InputError
 from secateur.lab.pages import Page
-from secateur.lab.protocol import PACKAGE
 from secateur.lab.rulebench.statistics import Comparison, compare_pairs
 from secateur.rows.whole_files import write_whole
 
@@ -28,8 +27,8 @@ NUMBERS = (
     *(*SCORES, *(f"tree_{name}" for name in SCORES), "unchanged", "seconds"),
 )
 DIGITS = {"auc": 4, "brier": 4, "calibration": 4, "mean_abs_delta_p": 4, "max_abs_delta_p": 3, "seconds": 4}
-VERSIONS = ("secateur", "sources", "scikit-learn", "numpy", "rulebench")
-STORED = "results.parquet"
+VERSIONS = ("secateur", "commit", "sources", "python", "scikit-learn", "numpy")
+STORED = "rulebench.parquet"
 
 
 @dataclass(frozen=True)
@@ -40,24 +39,28 @@ class Results:
     ----------
     rows : list of dict
         One for each data set, tree, split and method: what was measured, None where it cannot be.
-    versions : dict
-        Of secateur, its sources, scikit-learn and numpy.
+    versions : dict of str to list of str
+        Of secateur, its commit, a digest of its sources, Python, scikit-learn and numpy.
     """
 
     rows: list[dict[str, Any]]
-    versions: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def gather(cls, splits: Sequence[dict[str, Any]]) -> Results:
-        """Gather the rows of finished splits."""
+        """Gather the rows of finished splits; of rows of the same method, the last counts."""
         columns = (*KEYS, *WHOLE, *NUMBERS, "failed")
-        rows, versions = [], {}
+        rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+        versions: dict[str, list[str]] = {}
         for split in splits:
-            versions |= {name: split[name] for name in VERSIONS if name in split}
+            for name in VERSIONS:
+                if split.get(name) not in (None, *versions.setdefault(name, [])):
+                    versions[name].append(split[name])
             named = {"dataset": split["dataset"], "tree": split["arm"], "split": split["split"]}
             for row in split["rows"]:
-                rows.append({column: {**named, **row}.get(column) for column in columns})
-        return cls(rows, versions | _find_commit())
+                whole = {column: {**named, **row}.get(column) for column in columns}
+                rows[tuple(whole[key] for key in KEYS)] = whole
+        return cls(list(rows.values()), versions)
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -113,16 +116,26 @@ class Results:
 
     def to_page(self, tree: str = "cart-6") -> Page:
         """Show the means over data sets of what was run on a kind of tree."""
-        columns = {"as read %": "read", "lines": "lines", "agreement %": "agreement", "conflict %": "conflict"}
-        columns |= {"ΔAUC": "auc_kept", "accuracy %": "accuracy", "unchanged %": "unchanged", "seconds": "seconds"}
-        rows = []
+        columns = {
+            "as read %": ("read", ".1f"),
+            "lines": ("lines", ".1f"),
+            "agrees %": ("agreement", ".2f"),
+            "conflict %": ("conflict", ".2f"),
+            "ΔAUC": ("auc_kept", "+.3f"),
+            "unchanged %": ("unchanged", ".1f"),
+        }
+        rows, n_datasets = [], 0
         for method in self.methods:
-            found = [by_dataset(self.values(method, metric, tree)) for metric in columns.values()]
-            if found[1]:
-                shown = (f"{np.mean(list(one.values())):.4g}" if one else "–" for one in found)
-                rows.append((method, str(len(found[1])), *shown))
-        note = "means over splits, then over data sets; as read: conditions in percent of the tree's edges"
-        return Page(f"RuleBench, {tree} trees", note, ("method", "data sets", *columns), tuple(rows))
+            found = {name: by_dataset(self.values(method, name, tree)) for name, _ in columns.values()}
+            n_datasets = max(n_datasets, len(found["lines"]))
+            if found["lines"]:
+                shown = (
+                    f"{np.mean(list(found[name].values())) + 0.0:{form}}" if found[name] else "–"
+                    for name, form in columns.values()
+                )
+                rows.append((method, *shown))
+        note = f"Means over splits, then over data sets ({n_datasets}). As read: conditions in percent of tree edges."
+        return Page(f"RuleBench, {tree} trees", note, ("method", *columns), tuple(rows))
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the rows, with the versions and seeds in the metadata, whole or not at all."""
@@ -155,31 +168,23 @@ class Results:
         import pyarrow.parquet as pq
 
         table = pq.read_table(path)
-        columns = (*KEYS, *WHOLE, *NUMBERS, "failed")
-        read = {name: table[name].to_pylist() if name in table.column_names else None for name in columns}
-        rows = [{name: None if read[name] is None else read[name][n] for name in columns} for n in range(len(table))]
-        return cls(rows, json.loads(table.schema.metadata[b"versions"]))
-
-
-def _find_commit() -> dict[str, str]:
-    """Name the commit of the sources, where they are a checkout."""
-    ran = subprocess.run(["git", "-C", str(PACKAGE), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
-    return {"commit": ran.stdout.strip()[:12]} if ran.returncode == 0 else {}
+        empty = dict.fromkeys((*KEYS, *WHOLE, *NUMBERS, "failed"))
+        return cls([empty | row for row in table.to_pylist()], json.loads(table.schema.metadata[b"versions"]))
 
 
 def measure(row: dict[str, Any], metric: str) -> float | None:
     """Take a metric from a row, or make it; None where a part is missing."""
-    parts = {
-        "read": ("conditions", "edges", lambda a, b: 100 * a / b if b else 100.0),
-        "auc_kept": ("auc", "tree_auc", lambda a, b: a - b),
-        "brier_kept": ("brier", "tree_brier", lambda a, b: a - b),
-        "calibration_kept": ("calibration", "tree_calibration", lambda a, b: a - b),
-        "accuracy_kept": ("accuracy", "tree_accuracy", lambda a, b: a - b),
-    }
-    if metric not in parts:
-        return None if row[metric] is None else float(row[metric])
-    first, second, make = parts[metric]
-    return None if row[first] is None or row[second] is None else float(make(row[first], row[second]))
+    name = metric.removesuffix("_kept")
+    value, other = row["conditions" if metric == "read" else name], None
+    if metric == "read":
+        other = row["edges"]
+    elif name != metric:
+        other = row[f"tree_{name}"]
+    else:
+        return None if value is None else float(value)
+    if value is None or other is None:
+        return None
+    return float(value - other) if metric != "read" else 100 * value / other if other else 100.0
 
 
 def by_dataset(values: dict[tuple[str, int], float]) -> dict[str, float]:
@@ -193,7 +198,17 @@ def by_dataset(values: dict[tuple[str, int], float]) -> dict[str, float]:
 @cache
 def load_stored() -> Results:
     """Read the stored results of the full run."""
-    place = files("secateur.lab.rulebench") / STORED
+    place = files("secateur.lab") / "stored" / STORED
     if not place.is_file():
         raise InputError("There are no stored results of RuleBench in this installation.")
     return Results.from_parquet(io.BytesIO(place.read_bytes()))
+
+
+def gather_directory(place: Path) -> Results:
+    """Gather every finished split in the output directory of a run, those of peers in it, too."""
+    found = sorted(place.rglob("rulebench/*/*/*.json"))
+    return Results.gather([json.loads(path.read_text(encoding="utf-8")) for path in found])
+
+
+if __name__ == "__main__":
+    gather_directory(Path(sys.argv[1])).to_parquet(str(files("secateur.lab") / "stored" / STORED))

@@ -15,11 +15,12 @@ import hashlib
 import inspect
 import math
 import platform
+import subprocess
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ from secateur.errors import ParameterError, did_you_mean
 from secateur.lab.experiment import run_arm
 from secateur.lab.lists import count_checks
 from secateur.lab.operations import count_work
-from secateur.lab.protocol import Arm, Study
+from secateur.lab.protocol import PACKAGE, Arm, Study
 from secateur.lab.rulebench.data import SOURCES, load_bench
 from secateur.lab.rulebench.trees import KINDS, NO_TREE
 from secateur.tree.shares import none_if_nan
@@ -211,6 +212,14 @@ def _digest(method: Method) -> str:
     return hashlib.sha256((text + repr(getattr(method, "keywords", ""))).encode()).hexdigest()[:16]
 
 
+@cache
+def find_commit() -> dict[str, str]:
+    """Name the commit of the sources, where they are a checkout."""
+    asked = ["git", "-C", str(PACKAGE), "rev-parse", "--short=12", "HEAD"]
+    ran = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return {"commit": ran.stdout.strip()} if ran.returncode == 0 else {}
+
+
 def split_rows(data: Dataset, split: int) -> tuple[Any, Any, Any, Any]:
     """Split rows 70 to 30, large tables into as many as are allowed."""
     n_training = min(int(0.7 * len(data.y)), MOST_TRAINING)
@@ -224,7 +233,7 @@ def measure_split(arm: Arm, data: Dataset, split: int, *, methods: Mapping[str, 
     """Fit one tree and measure all methods on it; what fails is told."""
     X, X_new, y, y_new = split_rows(data, split)
     drawn = np.random.default_rng(split).integers(0, len(y), len(y))
-    found: dict[str, Any] = {"rulebench": {"python": platform.python_version()}, "n_rules": 0, "rows": []}
+    found: dict[str, Any] = {"python": platform.python_version(), **find_commit(), "n_rules": 0, "rows": []}
     try:
         model = arm.fit(data, split, X, y)
     except RuntimeError as error:

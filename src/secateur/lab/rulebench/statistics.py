@@ -6,8 +6,10 @@ whether any method differs, Wilcoxon's signed ranks with Holm's correction which
 equivalence: weights of the data sets are drawn from a Dirichlet distribution, with half a data set without difference.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -59,13 +61,18 @@ class Comparison:
         """Probabilities that the difference is below -rope, within it, and above."""
         return signed_rank_probabilities(np.array(list(self.by_dataset.values())), rope)
 
-    def judge(self, rope: float = 0.0, *, above: bool = True) -> str:
-        """Judge the statement that the difference is above the region of equivalence, or not above it."""
-        below, inside, over = self.probabilities(rope)
-        chance = over if above else below + inside
-        return (
-            SUPPORTED if chance >= LEAST_PROBABILITY else CONTRADICTED if 1 - chance >= LEAST_PROBABILITY else UNDECIDED
-        )
+    def turned(self) -> Comparison:
+        """The second method minus the first."""
+        flipped = {dataset: -value for dataset, value in self.by_dataset.items()}
+        return Comparison(flipped, -self.typical, self.p, (self.worst[0], -self.worst[1]))
+
+    def judge(self, rope: float = 0.0, *, or_equal: bool = False) -> str:
+        """Judge that the first is larger by more than the region, or with ``or_equal`` that it is not smaller by it."""
+        _, inside, above = self.probabilities(rope)
+        chance = above + inside if or_equal else above
+        if chance >= LEAST_PROBABILITY:
+            return SUPPORTED
+        return CONTRADICTED if 1 - chance >= LEAST_PROBABILITY else UNDECIDED
 
 
 def compare_pairs(differences: Mapping[str, Values]) -> Comparison:
@@ -147,8 +154,3 @@ def correct_by_holm(found: Mapping[tuple[str, str], float]) -> dict[tuple[str, s
         largest = max(largest, min(1.0, (len(found) - place) * found[pair]))
         corrected[pair] = largest
     return corrected
-
-
-def name_worst(values: Sequence[tuple[str, float]]) -> tuple[str, float]:
-    """Name the data set with the largest number."""
-    return max(values, key=lambda pair: pair[1])

