@@ -76,7 +76,7 @@ def test_the_command_goes_on_where_it_was(data_dir: str, tmp_path: Path, monkeyp
     assert first.exit_code == 0, first.output
     report = (tmp_path / "report_sparse.md").read_text()
     assert report.count("| cancer | sparse |") == 2
-    monkeypatch.setattr(sparse, "_fit", None)  # nothing is fitted again
+    monkeypatch.setattr(sparse, "fit_proved", None)  # nothing is fitted again
     again = CliRunner().invoke(app, arguments)
     assert again.exit_code == 0, again.output
     assert (tmp_path / "report_sparse.md").read_text() == report
