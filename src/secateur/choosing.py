@@ -21,14 +21,16 @@ from secateur.methods.joint_deletion import Budgeted, JointDeletion, JointRows, 
 from secateur.methods.leaf_masks import Edge, LeafMasks, list_places, make_mask, pack_flags
 from secateur.methods.leaf_values import CLASSES_ONLY, LeafValues, Stated, Window
 from secateur.methods.row_mixture import mix_rows
-from secateur.methods.sections import Cut, choose_cut, count_sections, find_cuts
+from secateur.methods.sections import HEADING, Cut, choose_cut, count_sections, find_cuts
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rules.deciding import LineCounter, without_facts
 from secateur.rules.layout import Layout
 from secateur.rules.making import Choice
 from secateur.rules.order import keep_ranking
 from secateur.rules.rules import Rules
+from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
+from secateur.words.conditions import count_conditions, read_conditions
 
 __all__ = ["BUDGETS", "LIST_TOLERANCE", "NO_BUDGET", "ROW_BY_ROW", "ListForm", "choose_lines", "choose_lines_by_budget"]
 
@@ -79,8 +81,9 @@ class BeyondBudgetError(InputError):
 class _Path:
     """The lines of a cut under growing budgets."""
 
-    def __init__(self, cut: Cut, start: JointDeletion) -> None:
+    def __init__(self, tree: Tree, paths: Paths, cut: Cut, start: JointDeletion) -> None:
         self.cut, self.start = cut, start
+        self._tree, self._paths = tree, paths
         self._walked = start.copy()  # BUDGETS are spent on it one after another
         self._done: dict[float, Budgeted] = {}
 
@@ -96,14 +99,17 @@ class _Path:
                     self._done[step] = spent
         return self._done[budget]
 
-    def count(self, budget: float) -> tuple[int, int]:
-        """Count the conditions and lines that are left, headings among them."""
-        left = self.spend(budget)
+    def count(self, budget: float) -> tuple[int, int, int]:
+        """Count what is left: conditions as they are printed, headings in full; bounds; and lines."""
+        left, paths = self.spend(budget), self._paths
+        kept = np.zeros(len(paths.links), dtype=bool)
         lines = [line for cover in self.cut.covers for line in cover.lines]
-        n_deleted = sum(len(left.deleted[index]) for index in np.flatnonzero(left.stays).tolist())
-        n_written = sum(len(line.kept) for line, stays in zip(lines, left.stays, strict=True) if stays)
-        n_headings = self.cut.n_conditions - sum(len(line.kept) for line in lines)
-        return n_headings + n_written - n_deleted, int(left.stays.sum())
+        for index in np.flatnonzero(left.stays).tolist():
+            own = [edge for place, edge in enumerate(lines[index].kept) if place not in left.deleted[index]]
+            kept[paths.offsets[lines[index].place] + np.array(own, dtype=np.int64)] = True
+        headings = [read_conditions(self._tree, paths, paths.list_path(node)) for node in self.cut.nodes]
+        n_printed = int(count_conditions(self._tree, paths, kept).sum()) + sum(map(len, headings))
+        return n_printed, int(kept.sum()) + HEADING * (len(headings) - 1), int(left.stays.sum())
 
 
 class _Choosing:
@@ -189,15 +195,15 @@ class _Choosing:
 
     @cached_property
     def ways(self) -> list[_Path]:
-        """The cuts that a budget is spent on: the shortest and those nearly as short; of large trees, the printed one.
+        """The cuts that a budget is spent on: the printed one, so that nothing grows; of few leaves, also short others.
 
         The others leave 0.1 points fewer conditions on average, at several times the cost.
         """
         rows = JointRows(self.tree, mix_rows(self.tree, self.paths, self.evidence.listed, SMOOTHING))
         least = min(cut.n_conditions for cut in self.cuts.values())
-        near = [cut for cut in self.cuts.values() if cut.n_conditions <= NEAR * least]
+        near = [cut for cut in self.cuts.values() if cut is self.cut or cut.n_conditions <= NEAR * least]
         tried = near if self.paths.n_rules <= FEW_LEAVES else [self.cut]
-        return [_Path(cut, self._prepare(rows, cut)) for cut in tried]
+        return [_Path(self.tree, self.paths, cut, self._prepare(rows, cut)) for cut in tried]
 
     def _prepare(self, rows: JointRows, cut: Cut) -> JointDeletion:
         lines, rest = [], []

@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.choosing import BUDGETS, ListForm, _Choosing, choose_lines_by_budget
+from secateur.choosing import BUDGETS, ListForm, _Choosing, choose_lines, choose_lines_by_budget
 from secateur.errors import InputError
 from secateur.methods import row_mixture
 from secateur.methods.sections import Cut
@@ -176,3 +176,34 @@ def test_a_budget_needs_rows() -> None:
     builder.leaf([1, 9], parent=root, side="right")
     with pytest.raises(InputError, match="A budget is spent on training rows"):
         secateur.simplify(builder.build(), budget=0.1)
+
+
+def count_printed(rules: secateur.Rules) -> int:
+    """Count the conditions that a person reads: of each line as it is printed, and of each heading once."""
+    headings = sum(len(section.heading) for section in rules.sections)
+    return headings + sum(len(rule.conditions) for rule in rules)
+
+
+def never_prints_more(each_leaf: secateur.Rules, form: ListForm) -> None:
+    lists = [choose_lines(each_leaf, form), *choose_lines_by_budget(each_leaf, BUDGETS, form)]
+    printed = [count_printed(rules) for rules in lists]
+    assert [rules.n_conditions for rules in lists] == printed
+    assert printed == sorted(printed, reverse=True)
+
+
+@settings(deadline=None, max_examples=40)
+@given(tree=strategies.trees(max_leaves=12), data=st.data())
+def test_a_larger_budget_never_prints_more(tree: Tree, data: st.DataObject) -> None:
+    X, y, _ = data.draw(strategies.labelled_rows(tree))
+    each_leaf = secateur.simplify(tree, X, tree.classes[y], each_leaf=True)
+    form = ListForm(data.draw(st.sampled_from([0.05, 0.2, 1.0])), data.draw(st.sampled_from([1, 4, "auto"])))
+    never_prints_more(each_leaf, form)
+
+
+@pytest.mark.parametrize(("seed", "tolerance"), [(1, 1.0), (3, 0.1), (9, 0.1), (32, 1.0), (36, 0.1)])
+def test_cuts_are_compared_as_they_are_printed(seed: int, tolerance: float) -> None:
+    X, y = make_classification(
+        300, 8, n_informative=5, n_classes=2 + seed % 3, n_clusters_per_class=1, flip_y=0.1, random_state=seed
+    )
+    model = DecisionTreeClassifier(max_depth=4 + seed % 4, random_state=seed).fit(X, y)
+    never_prints_more(secateur.simplify(model, X, y, each_leaf=True), ListForm(tolerance))

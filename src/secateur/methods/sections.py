@@ -16,7 +16,7 @@ from secateur.methods.leaf_values import LeafValues
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["Cut", "Sections", "choose_cut", "count_sections", "find_cuts"]
+__all__ = ["HEADING", "Cut", "Sections", "choose_cut", "count_sections", "find_cuts"]
 
 FEW_SECTIONS, MOST_SECTIONS = 4, 8  # with "auto": as many as there are classes, between these
 HEADING = 2  # conditions that a split between sections prints

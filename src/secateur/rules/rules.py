@@ -33,7 +33,7 @@ from secateur.rules.writable import Writable
 from secateur.tree.difference import compare_trees
 from secateur.tree.shares import none_if_nan
 from secateur.words.assumptions import find_facts_of_list
-from secateur.words.conditions import count_of, read_conditions, read_share
+from secateur.words.conditions import count_conditions, count_of, read_conditions, read_share
 from secateur.words.plain_words import find_voice
 
 if TYPE_CHECKING:
@@ -316,9 +316,11 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         """Number of conditions as they are printed: bounds on one column of a line are one; headings count once."""
         if self.layout is None or self.layout.n_sections == 1:
             return int(self.read_lengths[self.leaves].sum())
-        return sum(
-            len(section.heading) + sum(len(line.conditions) for line in section.rules) for section in self.sections
-        )
+        depth = np.zeros(self.paths.n_rules, dtype=np.int64)
+        depth[self.leaves] = self.tree.node_depth[self.layout.nodes][self.layout.section_of_rule]
+        place = np.arange(len(self.deleted)) - self.paths.offsets[self.paths.rule]
+        own = count_conditions(self.tree, self.paths, ~self.deleted & (place >= depth[self.paths.rule]))
+        return int(own[self.leaves].sum()) + sum(len(section.heading) for section in self.sections)
 
     @property
     def n_edges(self) -> int:
