@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,21 +81,31 @@ class BeyondBudgetError(InputError):
 class _Path:
     """The lines of a cut under growing budgets."""
 
-    def __init__(self, tree: Tree, paths: Paths, cut: Cut, start: JointDeletion) -> None:
-        self.cut, self.start = cut, start
+    def __init__(self, tree: Tree, paths: Paths, cut: Cut, prepare: Callable[[Cut], JointDeletion]) -> None:
+        self.cut, self._prepare = cut, prepare
         self._tree, self._paths = tree, paths
-        self._walked = start.copy()  # BUDGETS are spent on it one after another
         self._done: dict[float, Budgeted] = {}
+
+    @cached_property
+    def _walked(self) -> JointDeletion:
+        """The lines on which BUDGETS are spent one after another."""
+        return self._prepare(self.cut)
+
+    @cached_property
+    def off(self) -> float:
+        """The largest share of rows off, of all or of one class, before anything is spent."""
+        return self._prepare(self.cut).off
 
     def spend(self, budget: float) -> Budgeted:
         """Spend those of BUDGETS that are smaller, one after another, then this one: no other matters."""
         if budget not in self._done:
-            joint = self._walked if budget in BUDGETS else self.start.copy()
+            is_step = budget in BUDGETS
+            joint = self._walked if is_step else self._prepare(self.cut)
             for step in (*(one for one in BUDGETS if one < budget), budget):
-                if joint is self._walked and step in self._done:
+                if is_step and step in self._done:
                     continue
                 spent = joint.spend(step)
-                if joint is self._walked or step == budget:  # what a copy did on the way, the walk has still to do
+                if is_step or step == budget:  # what other lines did on the way, those that are walked have still to do
                     self._done[step] = spent
         return self._done[budget]
 
@@ -105,8 +115,9 @@ class _Path:
         kept = np.zeros(len(paths.links), dtype=bool)
         lines = [line for cover in self.cut.covers for line in cover.lines]
         for index in np.flatnonzero(left.stays).tolist():
-            own = [edge for place, edge in enumerate(lines[index].kept) if place not in left.deleted[index]]
-            kept[paths.offsets[lines[index].place] + np.array(own, dtype=np.int64)] = True
+            own = np.array(lines[index].kept, dtype=np.int64)
+            own = own[~left.is_deleted[left.begin[index] : left.begin[index + 1]]]
+            kept[paths.offsets[lines[index].place] + own] = True
         headings = [read_conditions(self._tree, paths, paths.list_path(node)) for node in self.cut.nodes]
         n_printed = int(count_conditions(self._tree, paths, kept).sum()) + sum(map(len, headings))
         return n_printed, int(kept.sum()) + HEADING * (len(headings) - 1), int(left.stays.sum())
@@ -129,6 +140,7 @@ class _Choosing:
         weights = np.nan_to_num(rules.leaf_support)
         self.values = LeafValues(self.paths.leaf_class, known, weights, self.tolerance)
         self._off: dict[tuple[int, Any], NDArray[np.bool_]] = {}
+        self._counted: dict[int, NDArray[np.float64]] = {}  # rows of leaves that are met together, by class
 
     @cached_property
     def walked(self) -> Tree:
@@ -203,7 +215,7 @@ class _Choosing:
         least = min(cut.n_conditions for cut in self.cuts.values())
         near = [cut for cut in self.cuts.values() if cut is self.cut or cut.n_conditions <= NEAR * least]
         tried = near if self.paths.n_rules <= FEW_LEAVES else [self.cut]
-        return [_Path(self.tree, self.paths, cut, self._prepare(rows, cut)) for cut in tried]
+        return [_Path(self.tree, self.paths, cut, partial(self._prepare, rows)) for cut in tried]
 
     def _prepare(self, rows: JointRows, cut: Cut) -> JointDeletion:
         lines, rest = [], []
@@ -232,7 +244,7 @@ class _Choosing:
                 f"A budget is spent on trees of at most {MANY_LEAVES:,} leaves, and this one has "
                 f"{self.paths.n_rules:,}: leave budget out, or prune the tree."
             )
-        off = 0.0 if self.is_own else min(way.start.off for way in self.ways)
+        off = 0.0 if self.is_own else min(way.off for way in self.ways)
         if off > budget + TINY:
             raise BeyondBudgetError(
                 f"The rules of {rules.method!r} claim {100 * off:.3g} % of the rows, of all or of one class, for "
@@ -313,7 +325,7 @@ class _Choosing:
             deletions.delete(span, Why.WITHIN_WINDOW)
             deletions.keep(slice(begin, begin + int(self.tree.node_depth[node])), Why.HEADING)
             deletions.keep(entries, Why.KEEPS_OUT)
-            if not self.is_large:
+            if not self.is_large and spent is None:  # else what a condition costs is its reason
                 off = section & pack_flags(self._find_off(line.candidate.class_id, kept.stated))
                 edges = [self.masks.edge(link) for link in self.paths.links[entries].tolist()]
                 for place, entry in enumerate(entries.tolist()):
@@ -321,12 +333,11 @@ class _Choosing:
                     deletions.node[entry] = self.paths.leaf_ids[(met & -met).bit_length() - 1] if met else -1
         if spent is None:
             return
-        for found, why in (spent.deleted[kept.number], Why.PAID), (spent.kept[kept.number], Why.TOO_DEAR):
-            for place, cost in found.items():
-                entry = entries[place]
-                (deletions.delete if why.is_deletion else deletions.keep)(entry, why)
-                deletions.before[entry], deletions.after[entry], deletions.number[entry] = cost
-                deletions.node[entry] = -1
+        own = slice(spent.begin[kept.number], spent.begin[kept.number + 1])
+        deletions.delete(entries[spent.is_deleted[own]], Why.PAID)
+        deletions.keep(entries[~spent.is_deleted[own]], Why.TOO_DEAR)
+        deletions.before[entries], deletions.after[entries], deletions.number[entries] = spent.cost[own].T
+        deletions.node[entries] = -1
 
     def _find_off(self, class_id: int, stated: Stated | None) -> NDArray[np.bool_]:
         """Mark the leaves that a line is off for; lines of one class that state the same are off for the same."""
@@ -337,7 +348,7 @@ class _Choosing:
 
     def _order(self, lines: list[_Kept], deleted: NDArray[np.bool_]) -> list[_Kept]:
         """Order the lines of a section by the share of the class of interest, else by class and rows."""
-        counted: dict[int, NDArray[np.float64]] = {}
+        counted = self._counted
 
         def rate(kept: _Kept) -> tuple[float, ...]:
             own = kept.line.candidate

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from secateur.counting.tile_arguments import Conditions, keep_asked, make_room, make_rule_conditions, make_tests
 from secateur.kernels import tiles
 from secateur.kernels.running import compile_module, is_soon_done, map_in_threads
-from secateur.rows.rows import Rows
+from secateur.rows.rows import LabelledRows, Rows
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
@@ -30,16 +30,22 @@ BLOCK_ROWS = 1 << 14
 MASK_BYTES = 1 << 26
 
 
-def pack_links(tree: Tree, matrix: NDArray[Any], columns: NDArray[np.int64] | None = None) -> Masks:
+def pack_links(
+    tree: Tree,
+    matrix: NDArray[Any],
+    columns: NDArray[np.int64] | None = None,
+    nodes: NDArray[np.int64] | None = None,
+) -> Masks:
     """Make the masks of all links over the rows of a checked matrix, shape (n_nodes, n_words).
 
     Bit ``r`` of mask ``b`` says whether row ``r`` satisfies the link into node ``b``. The root's mask holds every row.
-    ``columns`` are the features that the matrix holds, increasing, if it does not hold all.
+    ``columns`` are the features that the matrix holds, increasing, if it does not hold all; ``nodes`` are the splits
+    whose links are asked, if not all are.
     """
     n_rows = len(matrix)
     masks = np.zeros((tree.n_nodes, -(-n_rows // 64)), dtype=np.uint64)
     masks[0] = pack_bits(np.ones(n_rows, dtype=bool))
-    inner = np.flatnonzero(~tree.is_leaf)
+    inner = np.flatnonzero(~tree.is_leaf) if nodes is None else nodes
     if not len(inner):
         return masks
     used, column_of = np.unique(tree.feature[inner], return_inverse=True)
@@ -140,7 +146,7 @@ def cover_rows(
     """Find out whether each rule, or each of some, covers each row, shape (n_rows, n_rules)."""
     listed = range(paths.n_rules) if rules is None else rules.tolist()
     covered = np.empty((rows.n_rows, len(listed)), dtype=bool)
-    for span, masks in mask_blocks(tree, rows):
+    for span, masks in mask_blocks(tree, rows, _find_asked(paths, deleted, listed)):
         for place, rule in enumerate(listed):
             covered[span, place] = unpack_bits(rows_of_rule(paths, deleted, rule, masks), span.stop - span.start)
     return covered
@@ -153,7 +159,7 @@ def find_winners(
     if not _is_soon_done(paths, rows):
         return _cover_by_tiles(tree, paths, deleted, ranking, rows)[0]
     winners = np.full(rows.n_rows, -1, dtype=np.int64)
-    for span, masks in mask_blocks(tree, rows):
+    for span, masks in mask_blocks(tree, rows, _find_asked(paths, deleted, ranking)):
         undecided = masks[0].copy()
         block = winners[span]
         for rule in ranking.tolist():
@@ -174,7 +180,7 @@ def find_overlap(
         n_covering = _cover_by_tiles(tree, paths, deleted, rules, rows, np.zeros(rows.n_rows, dtype=np.int64))[1]
         return n_covering > 1, n_covering > 0
     conflict, covered = np.empty((2, rows.n_rows), dtype=bool)
-    for span, masks in mask_blocks(tree, rows):
+    for span, masks in mask_blocks(tree, rows, _find_asked(paths, deleted, rules)):
         by_class = np.zeros((tree.n_classes, masks.shape[1]), dtype=np.uint64)
         for rule in rules.tolist():
             by_class[paths.leaf_class[rule]] |= rows_of_rule(paths, deleted, rule, masks)
@@ -258,9 +264,36 @@ def rows_of_rule(paths: Paths, deleted: NDArray[np.bool_], rule: int, masks: Mas
     return rows_in(masks, paths.links[span][~deleted[span]])
 
 
-def mask_blocks(tree: Tree, rows: Rows) -> Iterator[tuple[slice, Masks]]:
-    """Mask the rows of every link, a bounded block of rows at a time."""
+def count_covered(
+    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], listed: LabelledRows, rules: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Count the (weighted) rows of each class that each of some rules covers, shape (n_rules, n_classes)."""
+    rows, class_ids, weights = listed
+    counts = np.zeros((len(rules), tree.n_classes))
+    for span, masks in mask_blocks(tree, rows, _find_asked(paths, deleted, rules)):
+        labels = class_ids[span]
+        classes = pack_bits(labels == np.arange(tree.n_classes)[:, None])
+        for place, rule in enumerate(rules.tolist()):
+            mask = rows_of_rule(paths, deleted, rule, masks)
+            if weights is None:
+                counts[place] += np.bitwise_count(mask & classes).sum(axis=1)
+            else:
+                own = unpack_bits(mask, len(labels))
+                counts[place] += np.bincount(labels[own], weights[span][own], tree.n_classes)
+    return counts
+
+
+def _find_asked(paths: Paths, deleted: NDArray[np.bool_], rules: Any) -> NDArray[np.int64]:
+    """Find the splits that some rules still ask."""
+    is_listed = np.zeros(paths.n_rules, dtype=bool)
+    is_listed[rules] = True
+    asked: NDArray[np.int64] = np.unique(paths.parent[paths.links[~deleted & is_listed[paths.rule]]])
+    return asked
+
+
+def mask_blocks(tree: Tree, rows: Rows, nodes: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, Masks]]:
+    """Mask the rows of every link, or of those of some splits, a bounded block of rows at a time."""
     size = max(64, MASK_BYTES // tree.n_nodes * 8 // 64 * 64)
     for first in range(0, rows.n_rows, size):
         span = slice(first, min(first + size, rows.n_rows))
-        yield span, pack_links(tree, rows.select(span.start, span.stop, np.arange(rows.n_features)))
+        yield span, pack_links(tree, rows.select(span.start, span.stop, np.arange(rows.n_features)), nodes=nodes)

@@ -16,6 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,12 +42,12 @@ class Candidate:
     inside: int
     kept: dict[int, tuple[int, ...]]  # by the place of a leaf that they come from, which edges of its path they are
 
-    @property
+    @cached_property
     def first(self) -> int:
         """The first leaf that the conditions come from."""
         return next(iter(self.kept))
 
-    @property
+    @cached_property
     def cost(self) -> int:
         """Number of conditions."""
         return len(self.kept[self.first])
@@ -163,12 +164,14 @@ def cover_large(tree: Tree, paths: Paths, leaves: LeafValues, default: int | Non
     inside: list[list[int]] = [[] for _ in range(paths.n_rules)]
     for rule, first, last in runs.tolist():
         inside[rule] += [leaf for leaf in range(first, last) if is_possible[leaf]]
-    offsets, kept = paths.offsets.tolist(), ~deleted
+    entries = np.flatnonzero(~deleted)
+    kept = (entries - paths.offsets[paths.rule[entries]]).tolist()
+    begin = np.searchsorted(entries, paths.offsets).tolist()
     is_left = make_mask(possible.tolist())
     met_at = [level.leaves & is_left for level in levels]
     candidates = []
     for place in possible.tolist():
-        own = tuple(np.flatnonzero(kept[offsets[place] : offsets[place + 1]]).tolist())
+        own = tuple(kept[begin[place] : begin[place + 1]])
         # Which leaves a line meets is not listed; all of them are of its level, whose share and window it states.
         met = met_at[labels[paths.leaf_ids[place]]]
         candidates.append(Candidate(leaves.class_ids[place], met, make_mask(inside[place]), {place: own}))
@@ -242,17 +245,17 @@ class _Shortening:
             self._later.append(whole.get(feature))
             whole[feature] = whole[feature].meet(span) if feature in whole else span
         self._later.reverse()
-        self._whole = whole
+        self._whole, self._held = whole, {feature: masks.meets(feature, span) for feature, span in whole.items()}
         self._known: list[tuple[tuple[int, ...], int, list[int]]] = []  # what is kept, is met, and must not be
 
     def delete(self, bad: int) -> tuple[int, ...]:
         """Delete root to leaf while no bad leaf is met; tell which edges are kept."""
         for kept, met, witnesses in self._known:
-            # The same decisions are taken: what is deleted meets no bad leaf, what is kept would.
+            # The same decisions are taken: what is deleted meets no bad leaf, what is kept would, as a witness says.
             if not met & bad and all(witness & bad for witness in witnesses):
                 return kept
         meets, domain = self._masks.meets, self._masks.domain
-        spans, held = dict(self._whole), {feature: meets(feature, span) for feature, span in self._whole.items()}
+        spans, held = dict(self._whole), dict(self._held)
         earlier: dict[int, Span] = {}
         kept_edges, witnesses = [], []
         for place, (feature, span) in enumerate(self._edges):
@@ -262,11 +265,13 @@ class _Shortening:
                 rest = domain(feature)
             if rest != spans[feature]:
                 widened = meets(feature, rest)
-                met = widened & self._section
+                met = widened & bad
                 for other, mask in held.items():
+                    if not met:
+                        break
                     if other != feature:
                         met &= mask
-                if met & bad:
+                if met:
                     earlier[feature] = span if before is None else before.meet(span)
                     kept_edges.append(place)
                     witnesses.append(met)
@@ -295,8 +300,8 @@ def _choose(candidates: Sequence[Candidate], needed: int) -> list[Line]:
     every = needed
 
     def rate(number: int, n_leaves: int) -> tuple[float, int, int, int]:
-        one = candidates[number]
-        return (-n_leaves / one.cost if one.cost else -math.inf, -n_leaves, one.first, number)
+        cost = candidates[number].cost
+        return (-n_leaves / cost if cost else -math.inf, -n_leaves, candidates[number].first, number)
 
     sizes = [(candidate.inside & needed).bit_count() for candidate in candidates]
     heap = [rate(number, size) for number, size in enumerate(sizes) if size]

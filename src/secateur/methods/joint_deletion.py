@@ -17,11 +17,9 @@ lines that look at them are made again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from copy import deepcopy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +29,9 @@ from secateur.counting.coverage import pack_links
 from secateur.methods.row_mixture import MixedRows
 from secateur.tree.tree import Tree
 
-__all__ = ["Budgeted", "JointDeletion", "JointRows", "Spent", "Written"]
+__all__ = ["Budgeted", "JointDeletion", "JointRows", "Written"]
+
+MANY_CELLS = 0.5  # cells that there are for each row where rows are taken one by one
 
 
 class Written(NamedTuple):
@@ -42,22 +42,16 @@ class Written(NamedTuple):
     is_off: NDArray[np.bool_]  # of each leaf, by place: whether the line would be off for its rows
 
 
-class Spent(NamedTuple):
-    """What a move cost: shares of all mixed rows off before and after it, and of training rows that it added."""
-
-    before: float
-    after: float
-    real: float
-
-
 @dataclass(frozen=True)
 class Budgeted:
-    """The lines after a budget was spent."""
+    """The lines after a budget was spent; those of line ``i`` are conditions ``begin[i]`` to ``begin[i + 1] - 1``."""
 
     stays: NDArray[np.bool_]  # of each line
-    deleted: tuple[dict[int, Spent], ...]  # of each line: conditions that went, by place among its links
-    dropped: dict[int, Spent]  # lines that went
-    kept: tuple[dict[int, Spent], ...]  # of each line that stays: what deleting a further condition would cost
+    begin: NDArray[np.int64]
+    is_deleted: NDArray[np.bool_]  # of each condition: whether it was deleted before its line went, if that did
+    # What deleting a condition cost, or would cost if it was kept: shares of all mixed rows off before and after, and
+    # of training rows that it added. Shape (n_conditions, 3).
+    cost: NDArray[np.float64]
 
 
 class JointRows:
@@ -87,6 +81,8 @@ class JointRows:
         _, chosen, kind = np.unique(self.leaf[span], return_index=True, return_inverse=True)
         first = 0
         while first < len(links):
+            if len(chosen) > MANY_CELLS * len(kind):  # few rows would still be put together
+                return np.arange(len(kind)), np.arange(len(kind))
             some = links[first : first + 62 - int(kind.max(initial=0)).bit_length()]  # as many as fit into a number
             for link in some.tolist():
                 kind = (kind << 1) | self.pass_link(link, span)
@@ -110,12 +106,13 @@ class JointDeletion:
         rest_is_off: Sequence[NDArray[np.bool_]],
     ) -> None:
         self._rows = rows
-        lengths = [len(line.links) for line in lines]
-        self._line_of = np.repeat(np.arange(len(lines)), lengths)  # of each condition
-        self._begin = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        self._lengths = np.array([len(line.links) for line in lines], dtype=np.int64)  # conditions that are left
+        self._line_of = np.repeat(np.arange(len(lines)), self._lengths)  # of each condition
+        self._begin = np.concatenate([[0], np.cumsum(self._lengths)])
         self._price = np.zeros((2, rows.n_groups, len(self._line_of)))  # by kind of rows and class
         self._drop_price = np.zeros((2, rows.n_groups, len(lines)))
-        self._kept, self._stays = np.ones(len(self._line_of), dtype=bool), np.ones(len(lines), dtype=bool)
+        # What conditions cost, and lines for each condition and one; infinite of those that went.
+        self._rated, self._drop_rated = np.zeros(len(self._line_of)), np.zeros(len(lines))
         self._sections, self._section_of, self._spent = [], [], np.zeros_like(rows.whole)
         for number, node in enumerate(nodes):
             own = [index for index, line in enumerate(lines) if line.section == number]
@@ -127,14 +124,8 @@ class JointDeletion:
             self._spent += section.spent
             for index in own:
                 self._note(index)
-        self._deleted: list[dict[int, Spent]] = [{} for _ in lines]
-        self._dropped: dict[int, Spent] = {}
-
-    def copy(self) -> JointDeletion:
-        """Copy what moves change, so that a budget can be spent twice."""
-        rows, lines = self._rows, [section.lines for _, section in self._sections]
-        shared = {id(one): one for one in (rows, *lines, *(section.unchanging for _, section in self._sections))}
-        return deepcopy(self, shared)
+            self._rate(number)
+        self._is_deleted, self._cost = np.zeros(len(self._line_of), dtype=bool), np.zeros((len(self._line_of), 3))
 
     @property
     def off(self) -> float:
@@ -151,47 +142,43 @@ class JointDeletion:
         while (move := self._find_cheapest(limits - self._spent, totals - self._spent.sum(axis=1))) is not None:
             index, entry = move
             before = self._spent
-            if entry is None:
-                self._spent = before + self._drop_price[:, :, index]
-                self._dropped[index] = self._cost(before, self._spent)
-            else:
-                self._spent = before + self._price[:, :, entry]
-                self._deleted[index][int(entry - self._begin[index])] = self._cost(before, self._spent)
+            self._spent = before + (self._drop_price[:, :, index] if entry is None else self._price[:, :, entry])
+            if entry is not None:
+                self._is_deleted[entry], self._cost[entry] = True, self._find_costs(before, self._price[:, :, [entry]])
             self._take(index, entry)
-        kept: list[dict[int, Spent]] = [{} for _ in self._stays]
-        entries = np.flatnonzero(self._kept & self._stays[self._line_of])
-        lines = self._line_of[entries]
-        costs = self._list_costs(entries)
-        for index, place, cost in zip(lines.tolist(), (entries - self._begin[lines]).tolist(), costs, strict=True):
-            kept[index][place] = cost
-        deleted = tuple(dict(some) for some in self._deleted)
-        return Budgeted(self._stays.copy(), deleted, dict(self._dropped), tuple(kept))
+        cost, kept = self._cost.copy(), np.flatnonzero(self._rated < np.inf)
+        cost[kept] = self._find_costs(self._spent, self._price[:, :, kept])
+        return Budgeted(self._drop_rated < np.inf, self._begin, self._is_deleted.copy(), cost)
 
     def _find_cheapest(self, room: NDArray[np.float64], total: NDArray[np.float64]) -> tuple[int, int | None] | None:
         """Find the cheapest move that there is room for: a line, and a condition of it or None to drop it."""
-        found = []
-        for price, alive in (self._price, self._kept & self._stays[self._line_of]), (self._drop_price, self._stays):
-            sums = price.sum(axis=1)
-            fits = alive & (price <= room[:, :, None]).all(axis=(0, 1)) & (sums <= total[:, None]).all(axis=0)
-            found.append(np.where(fits, sums[0], np.inf))
-        lengths = np.bincount(self._line_of[self._kept], minlength=len(self._stays))
-        found[1] = found[1] / (lengths + 1)
-        least = [float(prices.min(initial=np.inf)) for prices in found]
-        if min(least) == np.inf:
-            return None
-        if least[0] <= least[1]:
-            entry = int(found[0].argmin())
-            return int(self._line_of[entry]), entry
-        return int(found[1].argmin()), None
+        moves = [(self._rated, self._price), (self._drop_rated, self._drop_price)]
+        for is_last in (False, True):
+            found = [int(rated.argmin()) if len(rated) else -1 for rated, _ in moves]
+            least = [float(rated[at]) if at >= 0 else np.inf for (rated, _), at in zip(moves, found, strict=True)]
+            kind = int(least[0] > least[1])
+            if min(least) == np.inf:
+                return None
+            price = moves[kind][1][:, :, found[kind]]
+            if is_last or ((price <= room).all() and (price.sum(axis=1) <= total).all()):
+                break
+            # There is no room for the cheapest of all: look for those that there is room for.
+            for place, (rated, prices) in enumerate(moves):
+                fits = (prices <= room[:, :, None]).all(axis=(0, 1))
+                fits &= (prices.sum(axis=1) <= total[:, None]).all(axis=0)
+                moves[place] = np.where(fits, rated, np.inf), prices
+        return (found[1], None) if kind else (int(self._line_of[found[0]]), found[0])
 
     def _take(self, index: int, entry: int | None) -> None:
         """Delete a condition, or drop a line."""
-        first, section = self._sections[self._section_of[index]]
+        number = self._section_of[index]
+        first, section = self._sections[number]
         if entry is None:
-            self._stays[index] = False
+            self._drop_rated[index] = self._rated[self._begin[index] : self._begin[index + 1]] = np.inf
             change = section.drop(index - first)
         else:
-            self._kept[entry] = False
+            self._rated[entry] = np.inf
+            self._lengths[index] -= 1
             change = section.delete(index - first, int(entry - self._begin[index]))
             self._note(index)
         if change is not None:
@@ -199,6 +186,18 @@ class JointDeletion:
             begin, end = self._begin[first], self._begin[first + len(section.lines)]
             self._price[:, :, begin:end] += price
             self._drop_price[:, :, first : first + len(section.lines)] += drop_price
+        self._rate(number)
+
+    def _rate(self, number: int) -> None:
+        """Rate the moves of a section by their prices."""
+        first, section = self._sections[number]
+        lines = slice(first, first + len(section.lines))
+        own = slice(self._begin[lines.start], self._begin[lines.stop])
+        for rated, price, parts in (
+            (self._rated[own], self._price[0, :, own], 1),
+            (self._drop_rated[lines], self._drop_price[0, :, lines], self._lengths[lines] + 1),
+        ):
+            np.copyto(rated, price.sum(axis=0) / parts, where=rated < np.inf)
 
     def _note(self, index: int) -> None:
         """Price the moves of one line anew."""
@@ -206,17 +205,11 @@ class JointDeletion:
         own = slice(self._begin[index], self._begin[index + 1])
         self._price[:, :, own], self._drop_price[:, :, index] = section.price(index - first)
 
-    def _list_costs(self, entries: NDArray[np.int64]) -> Iterator[Spent]:
-        """List what deleting each of some conditions would cost."""
-        mixed, real = self._rows.totals
-        spent, (added, added_real) = self._spent[0].sum(), self._price[:, :, entries].sum(axis=1)
-        after, of_real = (spent + added) / mixed, added_real / real
-        return map(Spent, repeat(float(spent / mixed)), after.tolist(), of_real.tolist())
-
-    def _cost(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> Spent:
-        mixed, real = self._rows.totals
-        added = after[1].sum() - before[1].sum()
-        return Spent(float(before[0].sum() / mixed), float(after[0].sum() / mixed), float(added / real))
+    def _find_costs(self, spent: NDArray[np.float64], prices: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Find what deleting conditions costs, in shares: off before and after, and training rows off that it adds."""
+        (mixed, real), before = self._rows.totals, spent[0].sum()
+        added, added_real = prices.sum(axis=1)
+        return np.stack([np.full(len(added), before / mixed), (before + added) / mixed, added_real / real], axis=1)
 
 
 class _Section:
@@ -226,7 +219,7 @@ class _Section:
         links = np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *(line.links for line in lines)]))
         chosen, cell = rows.find_cells(links, span)
         n_cells = len(chosen)
-        self.unchanging = self._fails = np.zeros((len(links), n_cells), dtype=bool)
+        self._fails = np.zeros((len(links), n_cells), dtype=bool)
         for place, link in enumerate(links.tolist()):
             self._fails[place] = ~rows.pass_link(link, span)[chosen]
         self.lines = [np.searchsorted(links, line.links) for line in lines]  # the conditions of each, kept or not
@@ -235,14 +228,19 @@ class _Section:
         self._units = _add_up(cell, rows.units[:, span], n_cells)
         leaf, self._group, self._n_groups = rows.leaf[span][chosen], rows.group[span][chosen], rows.n_groups
         self._rest_is_off = rest_is_off[leaf]
-        shape = len(lines), n_cells
-        self._is_off = np.stack([np.zeros(n_cells, dtype=bool), *(line.is_off[leaf] for line in lines)])[1:]
-        self._covers = np.zeros(shape, dtype=bool)
-        self._near = np.full(shape, -1, dtype=np.int32)  # the one condition that keeps a cell out, of the section's
-        for line in range(len(lines)):
-            self._look_at(line)
-        self._n_covering = self._covers.sum(axis=0)
-        self._n_off = (self._covers & self._is_off).sum(axis=0)
+        off = {id(line.is_off): line.is_off for line in lines}  # lines that state the same are off for the same
+        self._kind = np.array([list(off).index(id(line.is_off)) for line in lines], dtype=np.int64)
+        self._off = np.stack([np.zeros(n_cells, dtype=bool), *(is_off[leaf] for is_off in off.values())])[1:]
+        longest = max(map(len, self.lines), default=0)
+        self._n_failed = np.zeros((len(lines), n_cells), dtype=np.uint8 if longest < 255 else np.uint16)
+        self._near = np.zeros((len(lines), n_cells), dtype=np.int16)  # where one condition fails: which of the line's
+        self._n_covering, self._n_off = np.zeros((2, n_cells), dtype=np.int64)
+        for line, own in enumerate(self.lines):
+            self._fails[own].sum(axis=0, out=self._n_failed[line], dtype=self._n_failed.dtype)
+            self._find_near(line, np.flatnonzero(self._n_failed[line] == 1))
+            covered = self._n_failed[line] == 0
+            self._n_covering += covered
+            self._n_off += covered & self._off[self._kind[line]]
 
     @property
     def spent(self) -> NDArray[np.float64]:
@@ -252,76 +250,69 @@ class _Section:
 
     def price(self, line: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Price the moves of a line: units off then, less units off now."""
-        begin, n_entries = int(self._begin[line]), len(self.lines[line])
-        near = np.flatnonzero(self._near[line] >= 0)
-        by_off, by_other, _, _ = self._worth(near)
-        place = self._group[near] * n_entries + self._near[line, near] - begin
-        change = np.where(self._is_off[line, near], by_off, by_other)
+        n_entries = len(self.lines[line])
+        near, covered = ((self._n_failed[line] == number).nonzero()[0] for number in (1, 0))
+        is_off = self._off[self._kind[line]]
+        place = self._group[near] * n_entries + self._near[line, near]
+        change = np.where(is_off[near], *self._join(near)[::-1])
         prices = _add_up(place, self._units[:, near] * change, self._n_groups * n_entries)
-        covered = np.flatnonzero(self._covers[line])
-        _, _, off_left, other_left = self._worth(covered)
-        drop_price = self._sum(covered, np.where(self._is_off[line, covered], off_left, other_left))
+        drop_price = self._sum(covered, np.where(is_off[covered], *self._leave(covered)[::-1]))
         return prices.reshape(2, self._n_groups, n_entries), drop_price
 
     def delete(self, line: int, entry: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Delete a condition of a line; tell how the prices of the other lines change."""
-        cells = np.flatnonzero(self._near[line] == self._begin[line] + entry)
+        n_failed, fails = self._n_failed[line], self._fails[self.lines[line][entry]]
+        change = self._change_cover(line, (fails & (n_failed == 1)).nonzero()[0], 1)
+        n_failed -= fails
         self._kept[line][entry] = False
-        change = self._change_cover(line, cells, 1)
-        self._look_at(line)
+        self._find_near(line, (fails & (n_failed == 1)).nonzero()[0])
         return change
 
     def drop(self, line: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Drop a line; tell how the prices of the other lines change."""
-        cells = np.flatnonzero(self._covers[line])
-        self._covers[line], self._near[line] = False, -1
+        cells = np.flatnonzero(self._n_failed[line] == 0)
+        self._n_failed[line] = np.iinfo(self._n_failed.dtype).max
         return self._change_cover(line, cells, -1)
 
-    def _look_at(self, line: int) -> None:
-        """Find the cells that a line covers, and those that one of its conditions keeps out alone."""
+    def _find_near(self, line: int, cells: NDArray[np.int64]) -> None:
+        """Find the one condition of a line that each of some cells fails."""
         own = np.flatnonzero(self._kept[line])
-        failed = self._fails[self.lines[line][own]]
-        n_failed = failed.sum(axis=0, dtype=np.int16)
-        self._covers[line] = n_failed == 0
-        self._near[line] = -1
-        near = np.flatnonzero(n_failed == 1)
-        if len(near):
-            self._near[line, near] = self._begin[line] + own[failed[:, near].argmax(axis=0)]
+        if len(cells):
+            self._near[line, cells] = own[self._fails[self.lines[line][own][:, None], cells].argmax(axis=0)]
 
-    def _worth(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.float64], ...]:
-        """What cells add to those off when a line that is off there, or another, comes to cover them or leaves them."""
-        covering, off, rest_is_off = self._n_covering[cells], self._n_off[cells], self._rest_is_off[cells]
-        is_left = (covering == 0) & rest_is_off
-        will_be_left = (covering == 1) & rest_is_off
-        return (
-            1.0 * ((off == 0) & ~is_left),
-            -1.0 * is_left,
-            -1.0 * ((off == 1) & ~will_be_left),
-            1.0 * (will_be_left & (off == 0)),
-        )
+    def _join(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What cells add to those off when a line comes to cover them, that is not off there, or is."""
+        is_left = (self._n_covering[cells] == 0) & self._rest_is_off[cells]
+        return np.array([-1.0 * is_left, 1.0 * ((self._n_off[cells] == 0) & ~is_left)])
+
+    def _leave(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What cells add to those off when a line leaves them that was not off there, or was."""
+        off, will_be_left = self._n_off[cells], (self._n_covering[cells] == 1) & self._rest_is_off[cells]
+        return np.array([1.0 * (will_be_left & (off == 0)), -1.0 * ((off == 1) & ~will_be_left)])
 
     def _change_cover(
         self, line: int, cells: NDArray[np.int64], change: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Let a line newly cover cells, or no longer; tell how the prices of all lines change, but its own."""
-        before = self._worth(cells)
+        if not len(cells):
+            return None
+        joined, left = self._join(cells), self._leave(cells)
         self._n_covering[cells] += change
-        self._n_off[cells] += change * self._is_off[line, cells]
-        moved = [now - then for now, then in zip(self._worth(cells), before, strict=True)]
-        changed = np.flatnonzero(np.any(moved, axis=0))
+        self._n_off[cells] += change * self._off[self._kind[line], cells]
+        joined, left = self._join(cells) - joined, self._leave(cells) - left
+        changed = (joined.any(axis=0) | left.any(axis=0)).nonzero()[0]
         if not len(changed):
             return None
-        cells, moved = cells[changed], [one[changed] for one in moved]
-        by_off, by_other, off_left, other_left = moved
+        cells, joined, left = cells[changed], joined[:, changed], left[:, changed]
         n_lines, n_entries = len(self.lines), int(self._begin[-1])
-        is_off, near = self._is_off[:, cells], self._near[:, cells]
-        lines, places = np.nonzero(near >= 0)
-        entries = near[lines, places]
-        gain = np.where(is_off[lines, places], by_off[places], by_other[places])
+        n_failed, is_off = self._n_failed[:, cells], self._off[:, cells]
+        lines, places = (n_failed == 1).nonzero()
+        entries = self._begin[lines] + self._near[lines, cells[places]]
+        gain = joined[is_off[self._kind[lines], places].view(np.int8), places]
         at = self._group[cells[places]] * n_entries + entries
         price = _add_up(at, self._units[:, cells[places]] * gain, self._n_groups * n_entries)
-        lines, places = np.nonzero(self._covers[:, cells])
-        loss = np.where(is_off[lines, places], off_left[places], other_left[places])
+        lines, places = (n_failed == 0).nonzero()
+        loss = left[is_off[self._kind[lines], places].view(np.int8), places]
         at = self._group[cells[places]] * n_lines + lines
         drop = _add_up(at, self._units[:, cells[places]] * loss, self._n_groups * n_lines)
         return price.reshape(2, self._n_groups, n_entries), drop.reshape(2, self._n_groups, n_lines)
@@ -332,4 +323,6 @@ class _Section:
 
 def _add_up(place: NDArray[np.int64], units: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """Add up units of both kinds by place."""
-    return np.stack([np.bincount(place, row, size) for row in units]).astype(np.float64)
+    found = np.empty((2, size))
+    found[0], found[1] = np.bincount(place, units[0], size), np.bincount(place, units[1], size)
+    return found

@@ -7,7 +7,7 @@ exactly; sums of weights are compared as floats with a slack of 1e-12.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -66,6 +66,7 @@ class LeafValues:
         is_whole = bool((counts == np.rint(counts)).all())
         self.tolerance: Any = Fraction(str(tolerance)) if is_whole else tolerance
         self._slack: Any = 0 if is_whole else SLACK  # sums of weights are rounded
+        self._floats = np.divide(own, total, out=np.zeros(len(own)), where=total > 0)  # the nearest to the fractions
         self.values: list[Any] = [0] * len(self.class_ids)
         if self.has_shares and is_whole:
             pairs = list(zip(own.tolist(), total.tolist(), strict=True))
@@ -73,8 +74,13 @@ class LeafValues:
             found = {pair: Fraction(int(pair[0]), int(pair[1])) if pair[1] else Fraction(0) for pair in set(pairs)}
             self.values = [found[pair] for pair in pairs]
         elif self.has_shares:
-            self.values = np.divide(own, total, out=np.zeros(len(own)), where=total > 0).tolist()
-        self._floats = np.array(self.values, dtype=np.float64)
+            self.values = self._floats.tolist()
+        self._rows: list[Any] = self.weights
+        self._products: list[Any] = (weights * self._floats).tolist()
+        if self.has_shares and is_whole:  # exact, and whole numbers where they are, which are added up faster
+            self._rows = [int(row) if row.is_integer() else Fraction(row) for row in self.weights]
+            known = zip(self._rows, own.tolist(), total.tolist(), self.values, strict=True)
+            self._products = [int(mine) if row == whole else row and row * value for row, mine, whole, value in known]
         self._class_ids = class_ids
         self._stated: dict[int, Stated] = {}  # lines of a large tree meet the same leaves
 
@@ -100,17 +106,19 @@ class LeafValues:
     def list_levels(self, places: Iterable[int]) -> list[Window]:
         """List windows that do not overlap, class by class, each as wide as it may be, from the lowest value up."""
         found: list[Window] = []
-        listed = sorted(places, key=lambda place: (self.class_ids[place], self.values[place]))
-        begin = 0
+        floats, values = self._floats.tolist(), self.values
+        # Fractions are compared where floats are equal.
+        listed = sorted(places, key=lambda place: (self.class_ids[place], floats[place], values[place]))
+        begin, most = 0, values[listed[0]] + 2 * self.tolerance + self._slack
         for place in range(1, len(listed) + 1):
-            first = listed[begin]
-            if place < len(listed):
-                last = listed[place]
-                is_same = self.class_ids[last] == self.class_ids[first]
-                if is_same and self.values[last] <= self.values[first] + 2 * self.tolerance + self._slack:
-                    continue
-            found.append(Window(self.class_ids[first], make_mask(listed[begin:place])))
-            begin = place
+            first, is_same = listed[begin], False
+            if place < len(listed) and self.class_ids[listed[place]] == self.class_ids[first]:
+                last = values[listed[place]]
+                is_same = last is values[listed[place - 1]] or last <= most
+            if not is_same:
+                found.append(Window(self.class_ids[first], make_mask(listed[begin:place])))
+                if place < len(listed):
+                    begin, most = place, values[listed[place]] + 2 * self.tolerance + self._slack
         return found
 
     def state(self, leaves: int) -> Stated | None:
@@ -122,19 +130,19 @@ class LeafValues:
         return self._stated[leaves]
 
     def _state(self, places: list[int]) -> Stated:
-        values = [self.values[place] for place in places]
-        rows = [self.weights[place] for place in places]
-        if not sum(rows):
-            rows = [1.0] * len(rows)
-        if isinstance(self.tolerance, Fraction):
-            together: dict[Any, Fraction] = {}
-            for row, value in zip(rows, values, strict=True):
-                together[value] = together.get(value, 0) + Fraction(row)
-            mean: Any = sum(row * value for value, row in together.items()) / sum(together.values())
-        else:
-            mean = sum(row * value for row, value in zip(rows, values, strict=True)) / sum(rows)
-        low, high = min(values), max(values)
+        rows, total = (sum(some[place] for place in places) for some in (self._rows, self._products))
+        if not rows:
+            rows, total = len(places), sum(self.values[place] for place in places)
+        mean = Fraction(total) / rows if isinstance(self.tolerance, Fraction) else total / rows
+        low, high = (self._find_end(places, end) for end in (min, max))
         return Stated(min(max(mean, high - self.tolerance), low + self.tolerance), low, high)
+
+    def _find_end(self, places: list[int], end: Callable[..., Any]) -> Any:
+        """Find the least or the largest value; those that floats do not tell apart are compared as they are."""
+        floats = self._floats[places]
+        at = end(floats)
+        same = {id(value): value for value in (self.values[places[one]] for one in np.flatnonzero(floats == at))}
+        return end(same.values())
 
     def find_off(self, class_id: int, stated: Stated | None) -> NDArray[np.bool_]:
         """Mark the leaves that a line is off for: of another class, or with a share beyond the tolerance of its own."""

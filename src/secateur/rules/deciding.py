@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.coverage import cover_rows
+from secateur.counting.coverage import count_covered
 from secateur.errors import ParameterError, did_you_mean
 from secateur.rows.rows import Rows
 from secateur.tree.facts import NO_FACTS
@@ -81,11 +81,7 @@ class LineCounter:
         decided = np.bincount(line * n_classes + class_ids, heavy, size).astype(np.float64).reshape(-1, n_classes)
         covered = np.full((len(rules), n_classes), np.nan)
         if len(rules) <= FEW_RULES:
-            holds = cover_rows(rules.tree, rules.paths, rules.deleted, rows, rules.leaves)
-            for class_id in range(n_classes):
-                own = np.flatnonzero(class_ids == class_id)
-                mine = holds[own]
-                covered[:, class_id] = np.count_nonzero(mine, axis=0) if weights is None else heavy[own] @ mine
+            covered = count_covered(rules.tree, rules.paths, rules.deleted, listed, rules.leaves)
         return LineCounts(decided, covered)
 
     def add(self, total: LineCounts, part: LineCounts) -> LineCounts:
