@@ -86,11 +86,12 @@ def test_finished_splits_are_reused_until_the_method_changes(tmp_path: Path) -> 
         calls.append("second")
         return shorten(tree, X, y)
 
-    one = bench({"mine": first}, datasets=["iris"], splits=2, output=tmp_path)
-    assert bench({"mine": first}, datasets=["iris"], splits=2, output=tmp_path).rows == one.rows
-    assert calls == ["first"] * 4  # each split, and a bootstrap of its rows
+    one = bench({"mine": first}, datasets=["iris"], splits=4, output=tmp_path)
+    assert bench({"mine": first}, datasets=["iris"], splits=4, output=tmp_path).rows == one.rows
+    assert calls == ["first"] * 7  # each split, and of three a bootstrap of the rows
+    assert [row["unchanged"] is None for row in one.rows] == [False, False, False, True]
     bench({"mine": second}, datasets=["iris"], splits=1, output=tmp_path)
-    assert calls[4:] == ["second"] * 2
+    assert calls[7:] == ["second"] * 2
 
 
 def test_data_of_ones_own_and_rejected_names() -> None:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 N_SPLITS = 10
 MOST_TRAINING, MOST_TEST = 1600, 1600  # rows, so that unpruned trees of large tables stay readable at all
 CHECKED_ROWS = 500  # of the rows left out, for what a person looks at
+SOME_SPLITS = 3  # the first ones, on which stability and what a person looks at are measured
 BINS = 10  # of probabilities, for the calibration error
 NONE = "merging bounds"
 PRUNED = "pruned, leaf by leaf"
@@ -148,7 +149,7 @@ def bench(
 def make_study(methods: Mapping[str, Method], own: Mapping[str, Dataset] | None = None) -> Study:
     """Make the study that measures methods; finished splits are reused for the same ones."""
     digests = {name: _digest(method) for name, method in methods.items()}
-    settings = {"methods": digests, "most_rows": [MOST_TRAINING, MOST_TEST], "checked_rows": CHECKED_ROWS}
+    settings = {"methods": digests, "most_rows": [MOST_TRAINING, MOST_TEST], "checked": [SOME_SPLITS, CHECKED_ROWS]}
     return Study("rulebench", partial(measure_split, methods=methods), settings, partial(_load, own=dict(own or {})))
 
 
@@ -252,9 +253,11 @@ def measure_split(arm: Arm, data: Dataset, split: int, *, methods: Mapping[str, 
                 row["seconds"] = time.process_time() - began
                 if text is None:
                     continue
-                row |= _measure(text, source, model, X_new, y_new)
-                if isinstance(text, secateur.Rules) and name != PRUNED:
-                    row["unchanged"] = _count_unchanged(text, method(model, X[drawn], y[drawn]))
+                row |= _measure(text, source, X_new, y_new)
+                if isinstance(text, secateur.Rules) and split < SOME_SPLITS:
+                    row["checks"] = count_checks(text, X_new[:CHECKED_ROWS])
+                    if name != PRUNED and model is not None:
+                        row["unchanged"] = _count_unchanged(text, method(model, X[drawn], y[drawn]))
         except Exception as error:  # a method of somebody else may raise anything; the run goes on and tells
             row["failed"] = f"{type(error).__name__}: {error}"[:200]
         found["rows"].append(row)
@@ -265,14 +268,13 @@ def measure_split(arm: Arm, data: Dataset, split: int, *, methods: Mapping[str, 
     return found
 
 
-def _measure(text: Any, source: secateur.Rules | None, model: Any, X: Any, y: Any) -> dict[str, Any]:
+def _measure(text: Any, source: secateur.Rules | None, X: Any, y: Any) -> dict[str, Any]:
     """Measure what a method gave on the rows left out, beside the tree where there is one."""
     measured: dict[str, Any] = {}
     if isinstance(text, secateur.Rules):
         asked = np.unique(np.concatenate([np.array(line.kept_ids, dtype=np.int64) for line in text.lines]))
         columns = len(np.unique(text.tree.feature[text.paths.parent[asked]]))
         measured = {"conditions": text.n_conditions, "lines": text.n_lines, "columns": columns}
-        measured["checks"] = count_checks(text, X[:CHECKED_ROWS])
         if source is not None and text.tree.n_nodes == source.tree.n_nodes:  # not rules of a pruned tree
             audit = text.audit(X, y)
             measured |= {name: none_if_nan(getattr(audit, name)) for name in AUDITED}
