@@ -213,7 +213,8 @@ def _beyond(study: Study) -> list[Page]:
         study.write_json(f"beyond_{arm.name}", [vars(point) for point in points])
         beyond.draw_fronts(arm, points, study.place)
         _, texts = study.run_arm(name, f"lists, {name} arm", study=lists.LISTS)
-        lengths[name] = (arm, lists.find_points(texts))
+        _, merged = study.run_arm(name, f"bounds alone, {name} arm", study=lists.BOUNDS)
+        lengths[name] = (arm, lists.find_points(lists.count_in_edges(texts, merged)))
         study.write_json(f"lists_{arm.name}", [vars(point) for point in lengths[name][1]])
         pages += [beyond.beyond_page(arm, points, study.splits), beyond.picks_page(arm, picked)]
         pages.append(lists.lists_page(*lengths[name]))

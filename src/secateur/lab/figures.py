@@ -13,6 +13,7 @@ def load_pyplot() -> Any:
     import matplotlib as mpl
 
     mpl.use("agg")
+    mpl.rcParams["svg.hashsalt"] = "secateur"  # the same numbers give the same bytes
     from matplotlib import pyplot
 
     return pyplot
@@ -28,6 +29,7 @@ def write_figures(directory: Path, name: str, figure: Any, kinds: Sequence[str] 
 def write_figure(path: Path, figure: Any) -> Path:
     """Write a matplotlib figure whole or not at all, in the format that the path's ending names."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=path.suffix[1:], dpi=150)
+    named = {"metadata": {"Date": None}} if path.suffix == ".svg" else {}
+    figure.savefig(buffer, format=path.suffix[1:], dpi=150, **named)
     write_whole(path, buffer.getvalue())
     return path

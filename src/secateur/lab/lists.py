@@ -26,7 +26,7 @@ from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.pages import Page
 from secateur.lab.protocol import Arm, Study, split_rows
 
-LIST, TE2RULES = "list", "TE2Rules"
+LIST, TE2RULES, MERGED = "list", "TE2Rules", "merging bounds alone"
 PRUNED, PRUNED_LEAVES = "pruned, read as a list", "pruned, leaf by leaf"
 TOLERANCES, SECTIONS, BUDGETS = (0.05, 0.1, 0.2, 1.0), (1, 2, 4), (0.005, 0.01, 0.02)
 # Tolerance, most sections, budget.
@@ -52,7 +52,7 @@ class LengthPoint:
     rules_left: float
     disagreement: float  # percentage of unseen rows that get another class than from the tree
     delta_accuracy: float
-    read_left: float | None = None  # percentage of the tree's conditions as they read
+    read_left: float | None = None  # conditions as they read, in percent of the tree's edges
     lines: float | None = None
     off: float | None = None  # percentage of unseen rows that are off, and that of the class that has most
     off_worst: float | None = None
@@ -205,6 +205,32 @@ def _measure_pruned(
 LISTS = Study("lists", measure_lists, {"forms": [list(form) for form in FORMS]})
 
 
+def measure_merged(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
+    """Fit one tree, and count what its own rules read when their bounds are merged and nothing is deleted."""
+    X_train, X_test, y_train, _ = split_rows(data, split)
+    source = secateur.simplify(arm.fit(data, split, X_train, y_train), X_train, y_train, method="none", each_leaf=True)
+    read = {"conditions_left": 100.0, "rules_left": 100.0, "lines": len(source), "checks": count_checks(source, X_test)}
+    read |= {"read_left": 100 * source.tree_conditions / source.n_edges}
+    return {
+        "n_rules": len(source),
+        "rows": [{"method": MERGED, "knob": "", **dict.fromkeys(METRICS, 0.0), **read}],
+    }
+
+
+BOUNDS = Study("merged", measure_merged)
+
+
+def count_in_edges(splits: Sequence[dict[str, Any]], merged: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give conditions as read in percent of the tree's edges, where they are in percent of the tree's as read."""
+    share = {(split["dataset"], split["split"]): split["rows"][0]["read_left"] / 100 for split in merged}
+    found = []
+    for split in splits:
+        of_edges = share[split["dataset"], split["split"]]
+        rows = [row | {"read_left": row["read_left"] and row["read_left"] * of_edges} for row in split["rows"]]
+        found.append({**split, "rows": rows})
+    return [*merged, *found]
+
+
 def find_points(splits: Sequence[dict[str, Any]]) -> list[LengthPoint]:
     """Average over splits, then over data sets."""
     found: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
@@ -249,7 +275,7 @@ def lists_page(arm: Arm, points: Sequence[LengthPoint]) -> Page:
         *("what is read", "setting", "bounds left %", "as read %", "lines", "another class %", "off %"),
         *("off, worst class %", "ΔAUC", "ΔBrier", "checked by hand"),
     )
-    note = f"{arm.title}, {n_splits} splits; percentages of the tree's own rules, one for each leaf, and of unseen rows"
+    note = f"{arm.title}, {n_splits} splits; percentages of the edges on its paths, and of unseen rows"
     return Page(f"Lists: how short, and what changes, {arm.learner}", note, header, rows)
 
 
@@ -257,6 +283,8 @@ def _name(point: LengthPoint) -> tuple[str, str]:
     """Say what is read, and its setting."""
     if point.method in (PRUNED, PRUNED_LEAVES):
         return f"the tree {point.method}", f"as long as {point.knob}"
+    if point.method == MERGED:
+        return "the tree's own rules", MERGED
     return ("the list", point.knob) if point.method == LIST else ("TE2Rules", "its own")
 
 

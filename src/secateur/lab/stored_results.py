@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 STORED: Traversable = files("secateur.lab") / "stored"
 ARMS = ("cart", "optimal")
 # TE2Rules takes scikit-learn's trees, and lists were run on these.
-OWN_ARMS = {"lists": ("cart",), "te2rules": ("cart",), "sparse": ("streed", "contree")}
-STUDIES = ("splits", "by_folds", "beyond", "lists", "te2rules", "readings", "sparse")
+OWN_ARMS = {"lists": ("cart",), "merged": ("cart",), "te2rules": ("cart",), "sparse": ("streed", "contree")}
+STUDIES = ("splits", "by_folds", "beyond", "lists", "merged", "te2rules", "readings", "sparse")
 COUNTED = ("runtime", "operations", "deterministic_states")
 PART_STUDIES = ("sparse",)  # of which each data set has the splits that there was time for
 DIGITS = 9  # kept of every number
