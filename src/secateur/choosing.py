@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.counting.targets import find_moments
 from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.possible_rows import find_feasible
 from secateur.methods import Deletions, Why
 from secateur.methods.contract import check_share
-from secateur.methods.covering import Candidate, Line, cover_by, cover_large
+from secateur.methods.covering import MANY_LEAVES, Candidate, Line, cover_by, cover_large
 from secateur.methods.joint_deletion import Budgeted, JointDeletion, JointRows, Written
 from secateur.methods.leaf_masks import Edge, LeafMasks, list_places, make_mask, pack_flags
-from secateur.methods.leaf_values import CLASSES_ONLY, LeafValues, Stated, Window
+from secateur.methods.leaf_values import CLASSES_ONLY, Stated, Window
 from secateur.methods.row_mixture import mix_rows
 from secateur.methods.sections import HEADING, Cut, choose_cut, count_sections, find_cuts
 from secateur.rows.row_source import GivenRows, ModelTerms
@@ -37,7 +38,7 @@ __all__ = ["BUDGETS", "LIST_TOLERANCE", "NO_BUDGET", "ROW_BY_ROW", "ListForm", "
 LIST_TOLERANCE = 0.1
 BUDGETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # a larger budget goes on where these ended
 SMOOTHING = 1000  # rows that shuffled copies count for, as in `budgeted`
-FEW_LEAVES, MANY_LEAVES = 100, 2_000
+FEW_LEAVES = 100
 NEAR = 1.15  # cuts that are no longer than so many times the shortest are tried under a budget
 TINY = 1e-9  # shares are rounded
 ROW_BY_ROW, NO_BUDGET = "A budget is spent row by row", ", or leave budget out"
@@ -46,7 +47,7 @@ ROW_BY_ROW, NO_BUDGET = "A budget is spent row by row", ", or leave budget out"
 class ListForm(NamedTuple):
     """What a list should be like, as the caller put it."""
 
-    tolerance: float | None = None
+    tolerance: Any = None
     sections: Any = "auto"
     otherwise: Any = "auto"
     of: Any = None
@@ -134,11 +135,11 @@ class _Choosing:
         self.sections = count_sections(form.sections, len(np.unique(self.paths.leaf_class)))
         counts = rules.value_counts
         self.tolerance = CLASSES_ONLY
-        if self.is_own:
+        if self.tree.is_regression:
+            self.tolerance = rules.tolerance
+        elif self.is_own:
             self.tolerance = _find_tolerance(form.tolerance, is_known=not np.isnan(counts).any())
-        known = np.nan_to_num(counts) if self.tolerance < CLASSES_ONLY else np.zeros_like(counts)
-        weights = np.nan_to_num(rules.leaf_support)
-        self.values = LeafValues(self.paths.leaf_class, known, weights, self.tolerance)
+        self.values = rules.make_leaf_values(self.tolerance)
         self._off: dict[tuple[int, Any], NDArray[np.bool_]] = {}
         self._counted: dict[int, NDArray[np.float64]] = {}  # rows of leaves that are met together, by class
 
@@ -203,7 +204,7 @@ class _Choosing:
             )
         with rules._open(*rules.training) as source:
             held = source.hold(lambda: ModelTerms.of(tree), ROW_BY_ROW, NO_BUDGET)
-            return RowEvidence(tree, *held.read_labelled(tree))
+            return RowEvidence(tree, *held.read_labelled(tree)[:3])
 
     @cached_property
     def ways(self) -> list[_Path]:
@@ -295,7 +296,7 @@ class _Choosing:
             nodes=np.array([cut.nodes[number] for number in printed], dtype=np.int64),
             defaults=np.array(defaults, dtype=np.int64),
             starts=np.array(starts, dtype=np.int64),
-            shares=np.array([nan if one is None else float(one.share) for one in stated]),
+            shares=np.array([self.values.to_float(one) for one in stated]),
             windows=np.array([(nan, nan) if one is None else (float(one.low), float(one.high)) for one in stated]),
             offsets=np.cumsum([0, *map(len, contained)]),
             contained=np.array([place for some in contained for place in some], dtype=np.int64),
@@ -318,7 +319,7 @@ class _Choosing:
         line, begin = kept.line, int(self.paths.offsets[kept.line.place])
         entries = begin + np.array(line.kept, dtype=np.int64)
         span = self.paths.entries(line.place)
-        if self.is_own and not (is_alone and self.tolerance >= CLASSES_ONLY):
+        if self.is_own and not (is_alone and not self.values.has_shares):
             for numbers in (deletions.before, deletions.after, deletions.number):
                 numbers[span] = np.nan
             deletions.node[span] = -1
@@ -347,7 +348,7 @@ class _Choosing:
         return self._off[key]
 
     def _order(self, lines: list[_Kept], deleted: NDArray[np.bool_]) -> list[_Kept]:
-        """Order the lines of a section by the share of the class of interest, else by class and rows."""
+        """Order the lines of a section by value, by the share of the class of interest, else by class and rows."""
         counted = self._counted
 
         def rate(kept: _Kept) -> tuple[float, ...]:
@@ -355,6 +356,8 @@ class _Choosing:
             if own.met not in counted:
                 counted[own.met] = np.nan_to_num(self.rules.leaf_counts[list_places(own.met)]).sum(axis=0)
             counts = counted[own.met]
+            if self.tree.is_regression and kept.stated is not None:
+                return (-float(kept.stated.share), -float(counts.sum()), kept.line.place)
             if self.of is None:
                 return (own.class_id, -float(counts.sum()), kept.line.place)
             share = float(counts[self.of] / max(counts.sum(), 1e-300))
@@ -400,7 +403,8 @@ def _count(made: Rules, given: GivenRows | None) -> Rules:
     with made._open(*given) as rows:
         counted = rows.fold(without_facts(made.tree), LineCounter(made.change(decided_counts=unknown)))
     covered[made.leaves] = counted.covered
-    return made.change(decided_counts=counted.decided, covered_counts=covered)
+    moments = None if counted.sums is None else find_moments(counted.sums, layout.shares)
+    return made.change(decided_counts=counted.decided, covered_counts=covered, target_moments=moments)
 
 
 def _find_default(rules: Rules, otherwise: Any) -> int | None:

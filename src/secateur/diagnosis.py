@@ -87,7 +87,9 @@ def diagnose(
         if is_forest(model):
             # The annotation is for the usual caller, who passes a tree and gets a Diagnosis.
             return _diagnose_forest(model, source, known, tolerated, epsilon)  # type: ignore[return-value]
-        return Diagnosis(ModelReader(model, known, tolerated).open(source, None), epsilon)
+        problem = ModelReader(model, known, tolerated).open(source, None)
+        problem.tree.require_classes("A diagnosis")
+        return Diagnosis(problem, epsilon)
 
 
 def _diagnose_forest(

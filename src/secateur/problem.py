@@ -64,8 +64,9 @@ def find_terms(model: Any) -> ModelTerms:
             tree = from_model(model)
         except SecateurError:  # a forest, or a model that cannot be read without rows
             return ModelTerms(columns, classes, is_pipeline(model))
-        columns, classes = own_names(tree) if names is None else columns, tree.classes if classes is None else classes
-    return ModelTerms(columns, np.asarray(classes), is_pipeline(model))
+        columns = own_names(tree) if names is None else columns
+        classes = ModelTerms.of(tree).classes if classes is None else classes
+    return ModelTerms(columns, None if classes is None else np.asarray(classes), is_pipeline(model))
 
 
 def open_rows_of(model: Any, X: Any, y: Any, sample_weight: Any) -> AbstractContextManager[RowSource]:
@@ -144,7 +145,7 @@ class ModelReader:
         if not tree.has_own_counts:
             reached = apply_tree(tree, listed.rows)
             tree = _add_counts(tree, count_classes(tree, reached, listed.class_ids, listed.weights))
-        return self._pose(tree, RowEvidence(tree, *listed))
+        return self._pose(tree, RowEvidence(tree, *listed[:3]))
 
     def count(self, rows: RowSource, method: Method | None) -> Evidence:
         """Count the rows for a method, or for all that counts can serve."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 from secateur.adapters.model_checks import is_ensemble, is_forest
 from secateur.choosing import NO_BUDGET, ROW_BY_ROW, ListForm, choose_lines
 from secateur.counting.counted_evidence import Evidence
+from secateur.counting.targets import TargetCounter
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS, Deletions, Method, Problem, find_method, list_methods
-from secateur.methods.contract import check_flag, check_share
+from secateur.methods.contract import check_amount, check_flag, check_share
+from secateur.methods.leaf_values import CLASSES_ONLY
 from secateur.methods.monotonicity import NotMonotoneError
 from secateur.problem import Knowledge, ModelReader, find_terms, open_forest, open_rows_of
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows, Progress, RowSource
+from secateur.rules.deciding import without_facts
 from secateur.rules.forest import ForestRules, run_each
 from secateur.rules.making import Making
 from secateur.rules.rules import Rules
@@ -28,6 +31,7 @@ from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.tree import Tree
 
 OF_A_LIST = ("sections", "otherwise", "of")
+SPREAD, DEFAULT_SPREAD = "sd", 0.25  # a tolerance in standard deviations of the training targets
 
 
 def simplify(
@@ -37,7 +41,7 @@ def simplify(
     *,
     method: str = "exact",
     each_leaf: bool = False,
-    tolerance: float | None = None,
+    tolerance: float | str | None = None,
     budget: float = 0.0,
     sections: Any = "auto",
     otherwise: Any = "auto",
@@ -84,10 +88,12 @@ def simplify(
         Of a list by ``exact``: ε, how far the share that a line states may lie from that of a row's own leaf, for every
         possible row; 0.1 by default, and 1 keeps classes only. Of the methods ``faithful``, ``mismatch`` and
         ``budgeted``: how far a rule's training reliability may move from its leaf's own (``budgeted``: how far below);
-        0.05 by default.
+        0.05 by default. Of a regression tree: δ, how far a line's value may lie from that of a row's own leaf, for
+        every possible row, in the units of the target; or as a part of the standard deviation of the training targets,
+        such as ``"0.1sd"``. ``"0.25sd"`` by default.
     budget : float, default=0.0
         Of a list: fraction of the training rows, of all and of those of each class that the tree predicts, that may be
-        off, by class or by more than the tolerance.
+        off, by class or by more than the tolerance. Of a regression tree: of all rows, by more than the tolerance.
     sections : int, default="auto"
         Of a list by ``exact``: the most sections. ``"auto"`` takes up to four, or as many as there are classes and at
         most eight, where each split between them saves three conditions.
@@ -177,6 +183,7 @@ def simplify(
         given = {"X": X, "y": y, "sample_weight": sample_weight, "feature_names": feature_names, "groups": groups}
         given |= {"class_names": class_names, "accepts_missing": accepts_missing, "integers": integers, "facts": facts}
         problem = ModelReader(model, known, _find_rf_tol(chosen)).open_counted(evidence, given, chosen)
+        problem = form.tolerate(problem, None, chosen)
         return form.finish(_shorten(problem, chosen, is_weighted=evidence.is_weighted), None)
     if is_ensemble(model) and not each_leaf:
         named = {"feature_names": feature_names, "class_names": class_names}
@@ -190,7 +197,7 @@ def simplify(
             rows = rows.hold(partial(find_terms, model), ROW_BY_ROW, NO_BUDGET)
         # Those of Spark are not kept, but may be counted again.
         counted = None if rows is None or rows.is_once else rows.given or GivenRows(X, y, sample_weight)
-        rules = _simplify(model, rows, known, chosen, progress)
+        rules = _simplify(model, rows, known, chosen, progress, form)
     return form.finish(rules, counted)
 
 
@@ -204,7 +211,7 @@ class _Form(NamedTuple):
     @classmethod
     def check(cls, each_leaf: Any, tolerance: Any, budget: Any, sections: Any, otherwise: Any, of: Any) -> _Form:
         check_flag("each_leaf", each_leaf)
-        lines = ListForm(None if tolerance is None else check_share("tolerance", tolerance), sections, otherwise, of)
+        lines = ListForm(None if tolerance is None else _check_tolerance(tolerance), sections, otherwise, of)
         budget = check_share("budget", budget)
         if each_leaf:
             asked = {"budget": bool(budget), **{n: getattr(lines, n) != getattr(ListForm(), n) for n in OF_A_LIST}}
@@ -221,18 +228,65 @@ class _Form(NamedTuple):
             raise ParameterError(
                 f"A list of the rules of {found.name!r} has one section: leave sections out, or use 'exact'."
             )
-        if self.lines.tolerance is None or is_own:
+        # `exact` reads a tolerance of values; whether the tree has some is not known yet.
+        if self.lines.tolerance is None or found.name == "exact":
             return settings
         if "tolerance" not in found.parameters:
-            raise ParameterError(
-                f"The method {found.name!r} reads no tolerance: leave tolerance out, or use "
-                f"{list_methods(reading='tolerance')}, or a list of 'exact'."
-            )
+            raise _make_unread_error(found)
         return {**settings, "tolerance": self.lines.tolerance}
+
+    def tolerate(self, problem: Problem, rows: RowSource | None, method: Method) -> Problem:
+        """Settle the tolerance of a regression tree, or reject one that is not for classes."""
+        tree, asked = problem.tree, self.lines.tolerance
+        if not tree.is_regression:
+            if asked is not None:
+                check_share("tolerance", asked)
+                if self.each_leaf and method.name == "exact":
+                    raise _make_unread_error(method)
+            return problem
+        if method.name != "exact":
+            raise ParameterError(
+                f"The method {method.name!r} keeps what the training rows of a rule say on average, and of a value "
+                "that says nothing about single rows: simplify a regression tree by 'exact', which bounds each of them."
+            )
+        for name in ("otherwise", "of"):
+            if getattr(self.lines, name) != getattr(ListForm(), name):
+                raise ParameterError(f"{name} names a class, and this tree predicts numbers: leave {name} out.")
+        if isinstance(asked, float):
+            return replace(problem, tolerance=asked)
+        part = DEFAULT_SPREAD if asked is None else float(asked.removesuffix(SPREAD))
+        return replace(problem, tolerance=part * _find_spread(tree, rows))
 
     def finish(self, rules: Rules, rows: GivenRows | None) -> Rules:
         """Choose lines, unless there is to be a rule for each leaf."""
         return rules if self.each_leaf else choose_lines(rules, self.lines, budget=self.budget, rows=rows)
+
+
+def _check_tolerance(tolerance: Any) -> Any:
+    """Read a tolerance: a number, or a part of the standard deviation of the targets such as "0.25sd"."""
+    if isinstance(tolerance, str) and tolerance.endswith(SPREAD):
+        with suppress(ValueError):
+            if 0 <= float(tolerance.removesuffix(SPREAD)) < np.inf:
+                return tolerance
+    return check_amount("tolerance", tolerance)
+
+
+def _make_unread_error(method: Method) -> ParameterError:
+    return ParameterError(
+        f"The method {method.name!r} reads no tolerance: leave tolerance out, or use "
+        f"{list_methods(reading='tolerance')}, or a list of 'exact'."
+    )
+
+
+def _find_spread(tree: Tree, rows: RowSource | None) -> float:
+    """Find the standard deviation of the training targets."""
+    if rows is None or rows.is_once:
+        raise InputError(
+            "The tolerance of a regression tree is a part of the standard deviation of its training targets unless it "
+            "is a number: pass X and y, rows that can be read twice, or tolerance in the units of the target."
+        )
+    counter = TargetCounter(tree)
+    return counter.find_spread(rows.fold(without_facts(tree), counter))
 
 
 def _approximate(model: Any, X: Any, y: Any, otherwise: Any, named: dict[str, Any], others: dict[str, Any]) -> Rules:
@@ -254,11 +308,19 @@ def _approximate(model: Any, X: Any, y: Any, otherwise: Any, named: dict[str, An
     return approximate(model, X, y, otherwise=otherwise, **named)
 
 
-def _simplify(model: Any, rows: RowSource | None, known: Knowledge, method: Method, progress: Progress | None) -> Rules:
+def _simplify(
+    model: Any,
+    rows: RowSource | None,
+    known: Knowledge,
+    method: Method,
+    progress: Progress | None,
+    form: _Form,
+) -> Rules:
     if is_forest(model):
         # The annotation is for the usual caller, who passes a tree and gets Rules.
-        return _simplify_forest(model, rows, known, method, progress)  # type: ignore[return-value]
+        return _simplify_forest(model, rows, known, method, progress, form)  # type: ignore[return-value]
     problem = ModelReader(model, known, _find_rf_tol(method), progress).open(rows, method)
+    problem = form.tolerate(problem, rows, method)
     if rows is None:
         return _shorten(problem, method)
     return _shorten(problem, method, is_weighted=rows.is_weighted, training=rows.given)
@@ -287,7 +349,11 @@ def _shorten(
     weighted = is_weighted or bool((np.abs(source_counts - np.rint(source_counts)) > 0).any())
     return Rules(
         tree=problem.tree,
-        making=Making(ready.name, parameters, problem.evidence is not None, weighted, notes=ready.remark(problem)),
+        making=Making(
+            *(ready.name, parameters, problem.evidence is not None, weighted),
+            tolerance=problem.tolerance if problem.tree.is_regression else CLASSES_ONLY,
+            notes=ready.remark(problem),
+        ),
         deletions=deletions,
         leaf_counts=source_counts,
         covered_counts=counts,
@@ -309,7 +375,7 @@ def _count_rules(problem: Problem, deleted: NDArray[np.bool_]) -> tuple[NDArray[
 
 
 def _simplify_forest(
-    model: Any, rows: RowSource | None, known: Knowledge, method: Method, progress: Progress | None
+    model: Any, rows: RowSource | None, known: Knowledge, method: Method, progress: Progress | None, form: _Form
 ) -> ForestRules:
     """Simplify every tree of a forest by all training rows, checked and converted once."""
     forest = open_forest(model, rows, known, "A forest is simplified from its rows")
@@ -319,7 +385,7 @@ def _simplify_forest(
     def make(numbered: tuple[int, Tree]) -> Rules:
         number, tree = numbered
         try:
-            return _slim(_simplify(tree, forest.rows, untold, own, None))
+            return _slim(_simplify(tree, forest.rows, untold, own, None, form))
         except NotMonotoneError as error:
             raise ParameterError(f"Of tree {number} of the forest (the first is 0): {error}") from error
 

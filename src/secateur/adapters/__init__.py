@@ -144,6 +144,25 @@ def _check_class_names(tree: Tree, class_names: Sequence[str]) -> tuple[str, ...
     return names
 
 
+def _invert_target(model: Any, tree: Tree) -> Tree:
+    """Give the leaves the values that a TransformedTargetRegressor makes of them."""
+    if tree.values is None:
+        raise UnsupportedModelError(f"This {type(model).__qualname__} transforms classes: pass its regressor_.")
+    own = tree.values[tree.is_leaf].reshape(-1, 1)
+    together, apart = model.transformer_.inverse_transform(own), map(model.transformer_.inverse_transform, own[:, None])
+    found = np.ravel(together)
+    if len(found) != len(own) or not np.array_equal(found, np.ravel(list(apart)), equal_nan=True):
+        raise UnsupportedModelError(
+            f"The target of this {type(model).__qualname__} is not transformed back one by one, so no leaf has a value "
+            "of its own. Use a transformer that looks at single values."
+        )
+    values = np.full(tree.n_nodes, np.nan)
+    values[tree.is_leaf] = found
+    made = replace(tree, values=values)
+    check_tree(made)
+    return made
+
+
 def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, tree: int | None) -> Tree:
     is_steps = is_pipeline(model)
     last = model.steps[-1][1] if is_steps and model.steps else model
@@ -151,6 +170,9 @@ def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, 
         forests = import_module("secateur.adapters.forests")
         named: Tree = forests.read_forest(model, X, accepts_missing, tree).trees[0]
         return named
+    if "TransformedTargetRegressor" in ancestor_names(model, "sklearn.compose"):
+        check_fitted(model, hasattr(model, "regressor_"))
+        return _invert_target(model, _read(model.regressor_, X, sample_weight, accepts_missing, tree))
     packages = [ancestor.__module__.split(".")[0] for ancestor in type(last).__mro__]
     package = next((one for one in packages if one in (OWN_PIPELINES if is_steps else ADAPTERS)), None)
     if package is not None:

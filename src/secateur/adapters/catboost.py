@@ -1,4 +1,4 @@
-"""CatBoost's CatBoostClassifier and CatBoost, of one tree -> Tree.
+"""CatBoost's CatBoostClassifier, CatBoostRegressor and CatBoost, of one tree -> Tree.
 
 Reads the JSON of ``save_model``. Comparison: float32(x) > border goes right. NaN goes left, unless the column's
 ``nan_value_treatment`` is "AsTrue".
@@ -12,9 +12,9 @@ A symmetric tree asks the same question at all nodes of a level, and answer ``i`
 last question becomes the root, which puts the leaves in the order of their numbers from left to right. A border that is
 asked twice makes leaves that no row reaches; they stay.
 
-The leaf's value is multiplied by the scale, and the bias is added. With two classes the second is predicted above 0;
-with more, the one with the largest value, the first of equals. Leaves keep the weight of their rows but not their
-classes, so there are no counts.
+The leaf's value is multiplied by the scale, and the bias is added, which is what a regressor predicts. With two classes
+the second is predicted above 0; with more, the one with the largest value, the first of equals. Leaves keep the weight
+of their rows but not their classes, so there are no counts.
 
 Node ids: the splits (of a symmetric tree level by level, else in preorder), then the leaves by CatBoost's own number:
 leaf ``i`` is node ``n_leaves - 1 + i``.
@@ -35,11 +35,12 @@ from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing
 from secateur.tree.tree import Label, Tree
 
-SUPPORTED = ("CatBoostClassifier", "CatBoost")
+SUPPORTED = ("CatBoostClassifier", "CatBoostRegressor", "CatBoost")
 NUMBER, ONE_HOT = "FloatFeature", "OneHotFeature"
 LARGEST = float(np.finfo(np.float32).max)
 BINARY = ("Logloss", "CrossEntropy")
 MULTICLASS = ("MultiClass", "MultiClassOneVsAll")
+REGRESSION = ("RMSE", "MAE", "Quantile", "MAPE", "Huber", "Expectile", "Lq")  # which predict the value as it is
 
 
 class Source(NamedTuple):
@@ -51,15 +52,16 @@ class Source(NamedTuple):
 
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, tree: int | None = None) -> Tree:
-    """Read a fitted classification tree, or say why it cannot be read."""
+    """Read a fitted tree, or say why it cannot be read."""
     found = type(model).__qualname__
-    hint = "Regression and ranking have no classes."
-    check_class(model, "catboost", SUPPORTED, hint, rejected=("CatBoostRegressor", "CatBoostRanker"))
+    hint = "Ranking predicts neither classes nor values."
+    check_class(model, "catboost", SUPPORTED, hint, rejected=("CatBoostRanker",))
     check_fitted(model, model.is_fitted())
     choose_tree(model, tree, int(model.tree_count_), votes=False)
     content = _load(model)
-    labels: list[Label] = np.asarray(model.classes_).tolist()
-    n_values = _count_values(content, labels, found)
+    is_regression = _find_loss(content) in REGRESSION and len(content["scale_and_bias"][1]) == 1
+    labels: list[Label] = [] if is_regression else np.asarray(model.classes_).tolist()
+    n_values = 1 if is_regression else _count_values(content, labels, found)
     is_symmetric = "oblivious_trees" in content
     source = _read_symmetric(content["oblivious_trees"][0]) if is_symmetric else _read_nodes(content["trees"][0])
     names = [str(name) for name in model.feature_names_]
@@ -68,6 +70,9 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     scale, bias = content["scale_and_bias"]
     margins = np.array(source.leaf_values, dtype=np.float64).reshape(-1, n_values) * scale + np.asarray(bias)
     leaf_class = margins.argmax(axis=1) if n_values > 1 else (margins[:, 0] > 0).astype(np.int64)
+    leaves = [Node(leaf_class=chosen) for chosen in leaf_class.tolist()]
+    if is_regression:
+        leaves = [Node(leaf_class=0, value=value) for value in margins[:, 0].tolist()]
     asked = {node.feature for node in nodes}
     shown = any(column.get("has_nans") for column in columns) or (X is not None and holds_missing(X, asked))
     takes_missing = shown if accepts_missing is None else accepts_missing
@@ -75,9 +80,9 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
         left, right = (after_splits(child, len(nodes)) for child in children)
         nodes[place] = nodes[place]._replace(left=left, right=right)
     return make_from_nodes(
-        nodes + [Node(leaf_class=chosen) for chosen in leaf_class.tolist()],
+        nodes + leaves,
         categories=[tuple(column["labels"].values()) if "labels" in column else None for column in columns],
-        classes=labels,
+        **({} if is_regression else {"classes": labels}),
         n_features=len(columns),
         # CatBoost rejects a missing category.
         accepts_missing=[takes_missing and "labels" not in column for column in columns],
@@ -95,16 +100,19 @@ def _load(model: Any, pool: Any = None) -> dict[str, Any]:
     return content
 
 
+def _find_loss(content: dict[str, Any]) -> Any:
+    return content["model_info"].get("params", {}).get("loss_function", {}).get("type")
+
+
 def _count_values(content: dict[str, Any], labels: list[Label], found: str) -> int:
     """Count the values of a leaf; reject what does not predict one class."""
-    info = content["model_info"]
-    loss = info.get("params", {}).get("loss_function", {}).get("type")
+    info, loss = content["model_info"], _find_loss(content)
     n_values = len(content["scale_and_bias"][1])
     fits = (loss in BINARY and len(labels) == 2 and n_values == 1) or (loss in MULTICLASS and len(labels) == n_values)
     if not fits:
         raise UnsupportedModelError(
             f"Expected a {found} with one of the losses {', '.join(BINARY + MULTICLASS)}, found {loss!r} with "
-            f"{len(labels)} classes. Fit it with one of them."
+            f"{len(labels)} classes; for values with one of {', '.join(REGRESSION)}. Fit it with one of them."
         )
     if float(info.get("binclass_probability_threshold", 0.5)) != 0.5:
         raise UnsupportedModelError(

@@ -26,7 +26,7 @@ from secateur.adapters.model_checks import (
     choose_tree,
 )
 from secateur.adapters.pipelines import read_trees
-from secateur.adapters.scikit_learn import SUPPORTED as TREES
+from secateur.adapters.scikit_learn import CLASSIFIERS as TREES
 from secateur.adapters.scikit_learn import make_from_source, round_counts, was_fitted_with_missing
 from secateur.errors import UnsupportedModelError
 from secateur.rows.checking import holds_missing
@@ -77,7 +77,10 @@ def _check_supported(model: Any) -> None:
             "secateur.approximate(model, X) gives few rules that approximate it."
         )
     elif any("Regressor" in name for name in known):
-        hint = "Regression forests have no classes."
+        hint = (
+            "The trees of a regression forest are averaged, so none decides alone: secateur.approximate(model, X) "
+            "gives few rules that approximate it."
+        )
     check_class(model, ENSEMBLES, SUPPORTED, hint)
     check_fitted(model, hasattr(model, "estimators_"))
     if len(model.estimators_) == 0:

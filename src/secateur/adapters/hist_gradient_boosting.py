@@ -1,8 +1,8 @@
-"""scikit-learn HistGradientBoostingClassifier with one iteration and two classes -> Tree.
+"""scikit-learn HistGradientBoostingRegressor, or -Classifier of two classes, with one iteration -> Tree.
 
 Its one tree is a record array, ``_predictors[0][0].nodes``, in preorder. Comparison: float64(x) <= num_threshold, which
 is infinite where a split leaves the right side to NaN. The second class is predicted where the leaf's value plus the
-baseline is above zero.
+baseline is above zero; a regressor predicts that sum, through the inverse link of its loss.
 
 Where columns hold categories, the model's own encoder comes first and moves them to the front: the encoder has their
 labels, and a split has a bitset of the codes that go left. A value that the encoder does not know is NaN to the tree.
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.model_checks import check_fitted, fitted_names
+from secateur.adapters.model_checks import ancestor_names, check_fitted, fitted_names
 from secateur.errors import InputError, InvalidTreeError, UnsupportedModelError
 from secateur.rows.checking import check_rows, holds_missing
 from secateur.rows.encoding import is_missing
@@ -27,7 +27,7 @@ from secateur.rows.rows import apply_tree
 from secateur.tree.columns import Columns
 from secateur.tree.tree import Label, Tree, make_tree
 
-SUPPORTED = "HistGradientBoostingClassifier"
+REGRESSOR = "HistGradientBoostingRegressor"
 
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
@@ -53,8 +53,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
             missing_left=nodes["missing_go_to_left"].astype(bool),
             left_categories=_find_left_codes(model, feature, levels),
             categories=[levels.get(feature) for feature in range(n_features)],
-            leaf_class=np.ravel(model._baseline_prediction)[0] + nodes["value"] > 0,
-            classes=model.classes_.tolist(),
+            **_find_answers(model, nodes),
             n_features=n_features,
             accepts_missing=True,
             feature_names=names,
@@ -74,7 +73,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
 def _check_supported(model: Any) -> None:
     found = type(model).__qualname__
     check_fitted(model, hasattr(model, "_predictors"))
-    if len(model.classes_) > 2:
+    if len(getattr(model, "classes_", ())) > 2:
         raise UnsupportedModelError(
             f"This {found} has {len(model.classes_)} classes, and so a tree for each of them. Fit it on two classes."
         )
@@ -82,6 +81,14 @@ def _check_supported(model: Any) -> None:
         raise UnsupportedModelError(
             f"This {found} adds up {len(model._predictors)} trees, which correct one another. Fit it with max_iter=1."
         )
+
+
+def _find_answers(model: Any, nodes: NDArray[Any]) -> dict[str, Any]:
+    """Find what each node predicts, and of a regressor how many rows it has."""
+    raw = np.ravel(model._baseline_prediction)[0] + nodes["value"]
+    if REGRESSOR in ancestor_names(model, "sklearn.ensemble"):
+        return {"values": model._loss.link.inverse(raw), "counts": nodes["count"].astype(np.float64)[:, None]}
+    return {"leaf_class": raw > 0, "classes": model.classes_.tolist()}
 
 
 def _find_encoder(model: Any) -> Any:

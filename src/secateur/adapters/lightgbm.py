@@ -1,4 +1,4 @@
-"""LightGBM's LGBMClassifier and Booster, one tree or a named tree of a random forest -> Tree.
+"""LightGBM's LGBMClassifier, LGBMRegressor and Booster, one tree or a named tree of a random forest -> Tree.
 
 Reads the text of ``model_to_string``, which writes every float with 17 digits. Comparison: float64(x) <= threshold, but
 a number between -ZERO and ZERO counts as 0, so a threshold in between moves to the end of that gap. Each split has a
@@ -11,7 +11,8 @@ columns of a pandas frame, whose labels the model keeps, and rejected for plain 
 NaN to LightGBM. An ordered categorical column of a frame is split by the number of its label.
 
 The class is that of the larger probability, the first of equals; the probability is the sigmoid of the leaf's value,
-which includes the starting score. A leaf keeps the number of its rows but not their classes, so there are no counts.
+which includes the starting score. A regressor predicts the leaf's value itself; objectives that predict a function of
+it are rejected. A leaf keeps the number of its rows but not their classes, so there are no counts.
 
 Node ids: the splits by LightGBM's own number, then the leaves by theirs: leaf ``i`` is node ``n_leaves - 1 + i``.
 """
@@ -28,7 +29,9 @@ from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing
 from secateur.tree.tree import Label, Tree
 
-SUPPORTED = ("LGBMClassifier", "Booster")
+SUPPORTED = ("LGBMClassifier", "LGBMRegressor", "Booster")
+# Objectives that predict the value of a leaf as it is.
+REGRESSION = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 ZERO = float(np.float32(1e-35))
 """Numbers up to this size count as 0."""
 BY_CATEGORY, DEFAULT_LEFT = 1, 2  # bits of a split's decision_type; the missing type is in the two bits above
@@ -56,11 +59,13 @@ class Split(NamedTuple):
 
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, tree: int | None = None) -> Tree:
-    """Read a fitted classification tree, or say why it cannot be read."""
+    """Read a fitted tree, or say why it cannot be read."""
     found = type(model).__qualname__
     booster, labels = _find_booster(model)
     header, blocks = _parse(booster.model_to_string())
-    sigmoid = _find_sigmoid(header, found)
+    objective = header.get("objective", "custom").split()
+    is_regression = objective[0] in REGRESSION and "sqrt" not in objective
+    sigmoid = 1.0 if is_regression else _find_sigmoid(header, found)
     source = blocks[choose_tree(model, tree, len(blocks), votes="average_output" in header)]
     if source.get("is_linear", "0") != "0":
         raise UnsupportedModelError(
@@ -79,16 +84,24 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
         values = [*range(len(own or ())), math.nan]  # an unlisted value is NaN to LightGBM
         codes = None if own is None else [code for code, value in enumerate(values) if split.goes_left(value)]
         nodes.append(Node(first, second, split.column, cut, split.goes_left(math.nan), codes))
-    classes = [int(_sigmoid(sigmoid * float(value)) > 0.5) for value in source["leaf_value"].split()]
-    if max(classes) >= len(labels):
+    values = [float(value) for value in source["leaf_value"].split()]
+    classes = [0 if is_regression else int(_sigmoid(sigmoid * value) > 0.5) for value in values]
+    answers: dict[str, Any] = {} if is_regression else {"classes": labels}
+    if not is_regression and max(classes) >= len(labels):
         raise UnsupportedModelError(f"This {found} predicts a class that is none of its labels {labels}. Fit it again.")
     asked = {split.column for split in splits}
     shown = any(split.missing_type == NAN_MISSING for split in splits) or (X is not None and holds_missing(X, asked))
     generic = names == [f"Column_{column}" for column in range(n_features)]
     return make_from_nodes(
-        [*nodes, *(Node(leaf_class=chosen) for chosen in classes)],
+        [
+            *nodes,
+            *(
+                Node(leaf_class=chosen, value=value if is_regression else math.nan)
+                for chosen, value in zip(classes, values, strict=True)
+            ),
+        ],
         categories=levels,
-        classes=labels,
+        **answers,
         n_features=n_features,
         accepts_missing=shown if accepts_missing is None else accepts_missing,
         feature_names=None if generic else names,
@@ -100,12 +113,12 @@ def _find_booster(model: Any) -> tuple[Any, list[Label]]:
     """Return the booster of a model, and its labels."""
     known = ancestor_names(model, "lightgbm")
     is_many = "CVBooster" in known
-    hint = "Pass one of its boosters." if is_many else "Regression and ranking have no classes."
+    hint = "Pass one of its boosters." if is_many else "Ranking predicts neither classes nor values."
     check_class(model, "lightgbm", SUPPORTED, hint)
     if "Booster" in known:
         return model, [0, 1]
     check_fitted(model, model.__sklearn_is_fitted__())
-    return model.booster_, model.classes_.tolist()
+    return model.booster_, getattr(model, "classes_", np.arange(2)).tolist()
 
 
 def _parse(text: str) -> tuple[dict[str, str], list[dict[str, str]]]:
@@ -126,7 +139,8 @@ def _find_sigmoid(header: dict[str, str], found: str) -> float:
         )
     if objective != "binary":
         raise UnsupportedModelError(
-            f"Expected a {found} with the objective 'binary', found {objective!r}. Fit it with objective='binary'."
+            f"Expected a {found} with the objective 'binary', or for values one of {', '.join(REGRESSION)} without "
+            f"reg_sqrt, found {header.get('objective', 'custom')!r}. Fit it with one of them."
         )
     return next((float(value) for key, _, value in (one.partition(":") for one in settings) if key == "sigmoid"), 1.0)
 

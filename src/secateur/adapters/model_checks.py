@@ -24,6 +24,7 @@ SPLIT_NUMBERS = (
     "a data frame, or one-hot encode it, and fit again."
 )
 ENSEMBLES = "sklearn.ensemble"
+HISTOGRAM = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 BOOSTING = {"lightgbm", "xgboost", "catboost"}
 
 
@@ -44,7 +45,7 @@ def is_pipeline(model: Any) -> bool:
 
 def is_histogram_boosting(model: Any) -> bool:
     """Tell whether a model is, or derives from, scikit-learn's histogram boosting."""
-    return "HistGradientBoostingClassifier" in ancestor_names(model, ENSEMBLES)
+    return not ancestor_names(model, ENSEMBLES).isdisjoint(HISTOGRAM)
 
 
 def _is_single(model: Any) -> bool:

@@ -14,7 +14,7 @@ from secateur.tree.tree import Tree, make_tree
 
 
 class Node(NamedTuple):
-    """One node: a leaf has a class, a split has children, a column and a threshold or the codes that go left."""
+    """One node: a leaf has a class or value, a split has children, a column and a threshold or codes that go left."""
 
     left: int = -1
     right: int = -1
@@ -24,6 +24,7 @@ class Node(NamedTuple):
     codes: Sequence[int] | None = None
     leaf_class: int = -1
     counts: Any = None
+    value: float = math.nan  # of a leaf of a regression tree
 
     def with_child(self, side: str, child: int) -> Node:
         """Return the node with one of its children, "left" or "right"."""
@@ -32,7 +33,9 @@ class Node(NamedTuple):
 
 def make_from_nodes(nodes: Sequence[Node], **tree: Any) -> Tree:
     """Make a checked tree of nodes, listed by id; the other arguments are those of ``make_tree``."""
-    left, right, feature, threshold, missing_left, codes, leaf_class, counts = zip(*nodes, strict=True)
+    left, right, feature, threshold, missing_left, codes, leaf_class, counts, values = zip(*nodes, strict=True)
+    if any(value == value for value in values):
+        tree = {**tree, "values": values}
     return make_tree(
         children_left=left,
         children_right=right,

@@ -1,9 +1,10 @@
 """An ONNX file with one tree, as skl2onnx and onnxmltools write it -> Tree.
 
-Two operators of ``ai.onnx.ml`` are read.
+Three operators of ``ai.onnx.ml`` are read.
 
 - ``TreeEnsembleClassifier``: ``nodes_*`` are parallel lists, a leaf has the mode LEAF, and ``class_*`` list the votes
   of the leaves. Its first output is the label.
+- ``TreeEnsembleRegressor`` of one target: ``target_*`` list the weights of the leaves, whose sums are the values.
 - ``TreeEnsemble`` (opset 5): ``nodes_*`` are the inner nodes, ``leaf_*`` the leaves, one vote each. It gives scores; an
   ArgMax behind it, and perhaps a LabelEncoder, make the label.
 
@@ -41,7 +42,8 @@ from secateur.errors import FormatError, ParameterError, UnsupportedModelError
 from secateur.limits import check_memory
 from secateur.tree.tree import Tree
 
-CLASSIFIER, ENSEMBLE = "TreeEnsembleClassifier", "TreeEnsemble"
+CLASSIFIER, REGRESSOR, ENSEMBLE = "TreeEnsembleClassifier", "TreeEnsembleRegressor", "TreeEnsemble"
+UNTRANSFORMED = (None, b"NONE", "NONE")
 DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
 # What may follow the scores: it cannot reach the label.
@@ -74,7 +76,7 @@ class Inputs:
 
 
 def read_onnx(source: Any, *, accepts_missing: bool | None = None) -> Tree:
-    """Read an ONNX file that holds one classification tree.
+    """Read an ONNX file that holds one tree, of classes or of values.
 
     Parameters
     ----------
@@ -177,18 +179,23 @@ class _Graph:
         """Read the one tree, and what goes into it."""
         nodes = list(self._graph.node)
         trees = [place for place, node in enumerate(nodes) if node.op_type.startswith(ENSEMBLE)]
-        if len(trees) != 1 or nodes[trees[0]].op_type not in (CLASSIFIER, ENSEMBLE):
+        if len(trees) != 1 or nodes[trees[0]].op_type not in (CLASSIFIER, REGRESSOR, ENSEMBLE):
             found = ", ".join(sorted({node.op_type for node in nodes}))
-            hint = "Only a file of one classification tree is read."
+            hint = "Only a file of one tree is read."
             if not trees and self._is_own:
                 hint = "It holds rules that secateur wrote, and no tree. Keep the tree as JSON, with Tree.to_json."
-            raise UnsupportedModelError(f"Expected an ONNX model with one {CLASSIFIER}, found {found}. {hint}")
+            raise UnsupportedModelError(
+                f"Expected an ONNX model with one {CLASSIFIER} or {REGRESSOR}, found {found}. {hint}"
+            )
         tree = nodes[trees[0]]
         self._seen.add(trees[0])
         inputs = self._trace(tree.input[0])
         number = np.float64 if self._element_type(tree.input[0]) == "float64" else np.float32
         fields = self._attributes(tree)
-        if tree.op_type == CLASSIFIER:
+        if tree.op_type == REGRESSOR:
+            source = _read_regressor(fields, number)
+            self._follow_value({tree.output[0]})
+        elif tree.op_type == CLASSIFIER:
             source = _read_classifier(fields, number)
             source = self._follow({tree.output[0]} - {""}, set(tree.output[1:]), source, from_scores=False)
         else:
@@ -297,6 +304,15 @@ class _Graph:
             raise UnsupportedModelError("The ONNX model gives scores but no label: nothing says what it predicts.")
         return source
 
+    def _follow_value(self, values: set[str]) -> None:
+        """Follow the value to the outputs of the graph; reject what changes it on the way."""
+        for place, node in enumerate(self._graph.node):
+            if place not in self._seen and {*node.input} & values:
+                self._seen.add(place)
+                if node.op_type != "Identity":
+                    raise _operator_error(node, "behind the value")
+                values = values | {*node.output}
+
 
 def _check_width(width: int) -> None:
     if width > MOST_COLUMNS:
@@ -340,6 +356,33 @@ def _listed(fields: dict[str, Any], *names: str) -> list[Any]:
 def _read_classifier(fields: dict[str, Any], number: type[np.floating[Any]]) -> Source:
     """Read a TreeEnsembleClassifier; ``number`` is the type that it adds votes up in."""
     labels = _listed(fields, "classlabels_strings", "classlabels_int64s")
+    root, nodes, votes, tells = _read_votes(fields, number, "class", len(labels))
+    winners = _find_winners(labels, votes, _numbers(fields, "base_values", number), number)
+    return Source(root, nodes | {node: Node(leaf_class=one) for node, one in winners.items()}, labels, tells)
+
+
+def _read_regressor(fields: dict[str, Any], number: type[np.floating[Any]]) -> Source:
+    """Read a TreeEnsembleRegressor of one target, whose value is what the weights of a leaf add up to."""
+    if int(fields.get("n_targets", 1)) != 1:
+        raise UnsupportedModelError(f"The ONNX model predicts {fields['n_targets']} values, but a line states one.")
+    if fields.get("post_transform") not in UNTRANSFORMED:
+        raise UnsupportedModelError("The TreeEnsembleRegressor of the ONNX model transforms its values.")
+    root, nodes, votes, tells = _read_votes(fields, number, "target", 1)
+    base = _numbers(fields, "base_values", number)
+    for leaf, listed in votes.items():
+        total = number(0)
+        for _, weight in listed:
+            total += number(weight)
+        total = total + base[0] if len(base) else total
+        _check_finite(total)
+        nodes[leaf] = Node(leaf_class=0, value=float(total))
+    return Source(root, nodes, [], tells)
+
+
+def _read_votes(
+    fields: dict[str, Any], number: type[np.floating[Any]], kind: str, n_kinds: int
+) -> tuple[int, dict[int, Node], dict[int, list[tuple[int, float]]], bool]:
+    """Read the root, the splits, the votes of each leaf and whether some split tells where NaN goes."""
     _check_one(len(set(fields["nodes_treeids"])))
     ids = [int(one) for one in fields["nodes_nodeids"]]
     values = _numbers(fields, "nodes_values", number)
@@ -355,14 +398,12 @@ def _read_classifier(fields: dict[str, Any], number: type[np.floating[Any]]) -> 
             nodes[node] = _read_split(feature, mode, float(value), passed, failed, track == 1)
     if len(set(ids)) < len(ids):
         raise FormatError("Two nodes of the tree of the ONNX model have the same id.")
-    weights = _numbers(fields, "class_weights", number)
-    for node, chosen, weight in _pair_up(fields["class_nodeids"], fields["class_ids"], weights):
-        if node not in votes or not 0 <= chosen < len(labels):
+    weights = _numbers(fields, f"{kind}_weights", number)
+    for node, chosen, weight in _pair_up(fields[f"{kind}_nodeids"], fields[f"{kind}_ids"], weights):
+        if node not in votes or not 0 <= chosen < n_kinds:
             raise FormatError(f"A vote of the ONNX model is for leaf {node} and class {chosen}, which do not exist.")
         votes[node].append((int(chosen), weight))
-    winners = _find_winners(labels, votes, _numbers(fields, "base_values", number), number)
-    nodes |= {node: Node(leaf_class=chosen) for node, chosen in winners.items()}
-    return Source(ids[0], nodes, labels, any(row[1] != "LEAF" and row[3] == 1 for row in rows))
+    return ids[0], nodes, votes, any(row[1] != "LEAF" and row[3] == 1 for row in rows)
 
 
 def _check_one(n_trees: int) -> None:
@@ -527,7 +568,7 @@ def _assemble(source: Source, inputs: Inputs, accepts_missing: bool | None) -> T
     nodes = [source.nodes[node] for node in order]
     return make_from_nodes(
         [node._replace(left=new_id[node.left], right=new_id[node.right]) for node in nodes],
-        classes=source.labels,
+        **({"classes": source.labels} if source.labels else {}),
         n_features=len(inputs.kinds),
         accepts_missing=takes_missing & ~is_whole,
         feature_names=named if len(named) == len(set(named)) == len(inputs.kinds) > 1 else None,

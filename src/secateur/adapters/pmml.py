@@ -1,4 +1,4 @@
-"""A classification TreeModel of PMML 3 or 4, as R's pmml, KNIME and SAS write it -> Tree.
+"""A TreeModel of PMML 3 or 4, of classes or of values, as R's pmml, KNIME and SAS write it -> Tree.
 
 A row goes to the first child whose predicate is true. Every child of a node must ask for the same column; then what the
 node does with each value of that column is looked up, value by value, and written as a chain of splits:
@@ -57,7 +57,7 @@ class Piece(NamedTuple):
 
 
 def read_pmml(source: Any) -> Tree:
-    """Read a PMML file that holds one classification tree.
+    """Read a PMML file that holds one tree, of classes or of values.
 
     Parameters
     ----------
@@ -152,7 +152,8 @@ class _Reader:
         self._fields: dict[str, Field] = {}
         self._accepts: dict[str, bool] = {}
         self._takes_other: dict[str, bool] = {}  # whether categories that are not listed have a prediction
-        self._classes: list[Label] = []
+        self._is_regression = self._model.get("functionName") == "regression"
+        self._classes: list[Label] = []  # of a regression tree, the values of the nodes
         self._target_type = "string"
         self._nodes: list[Node] = []
         self._links: set[int] = set()  # splits that the file does not have
@@ -210,6 +211,12 @@ class _Reader:
             declared = self._declared(targets[0])
             self._target_type = declared.get("dataType", "string")
             listed = _valid_values(declared)
+        if self._is_regression:
+            if self._target_type not in ("string", *NUMERIC_TYPES):
+                raise UnsupportedModelError(
+                    f"The PMML predicts values of type {self._target_type}, which readers round in different ways."
+                )
+            self._target_type, listed = "double", []
         votes = [one.attrib["value"] for one in top.iter("ScoreDistribution")]
         labels = (read_label(text, self._target_type) for text in [*listed, *scores, *votes])
         self._classes = list(dict.fromkeys(labels))
@@ -431,11 +438,14 @@ class _Reader:
         checked = tuple(field.place for field in fields if closed[field.place] or field.ends or field.is_required)
         is_plain = all(field.kind == "number" for field in fields) and not any(ends)
         columns = Columns((None,) * len(fields), closed, ends, asked=checked)
-        counts = self._all_counts()
+        counts = None if self._is_regression else self._all_counts()
+        if self._is_regression:
+            values = [math.nan if node.leaf_class < 0 else self._classes[node.leaf_class] for node in self._nodes]
+            self._nodes = [node._replace(value=value) for node, value in zip(self._nodes, values, strict=True)]
         return make_from_nodes(
             [node._replace(counts=None if counts is None else counts[k]) for k, node in enumerate(self._nodes)],
             categories=[field.levels or None for field in fields],
-            classes=self._classes,
+            **({} if self._is_regression else {"classes": self._classes}),
             n_features=len(fields),
             accepts_missing=[self._accepts[field.name] for field in fields],
             feature_names=[field.name for field in fields],
@@ -467,9 +477,9 @@ def _find_model(root: Element) -> Element:
             hint = "It holds rules that secateur wrote, and no tree. Keep the tree as JSON, with Tree.to_json."
         raise UnsupportedModelError(f"Expected PMML with one TreeModel, found {found}. {hint}")
     model = models[0]
-    if model.get("functionName") != "classification":
+    if model.get("functionName") not in ("classification", "regression"):
         raise UnsupportedModelError(
-            f"Expected a TreeModel for classification, found {model.get('functionName')}: only it predicts classes."
+            f"Expected a TreeModel for classification or regression, found {model.get('functionName')}."
         )
     if model.get("isScorable", "true") in ("false", "0"):
         raise UnsupportedModelError("The TreeModel of the PMML says that it is not meant to predict.")

@@ -1,10 +1,11 @@
-"""scikit-learn DecisionTreeClassifier and ExtraTreeClassifier -> Tree.
+"""scikit-learn DecisionTreeClassifier, DecisionTreeRegressor and the ExtraTree pair -> Tree.
 
 Comparison: float32(x) <= float64 threshold. ``tree_.value`` holds class fractions, so counts are fractions times the
 node's weight. ``tree_.missing_go_to_left`` is filled even where no NaN was seen (with the larger child), and nothing
 records whether NaN was seen at all; ``was_fitted_with_missing`` infers it. With ``monotonic_cst`` the fractions are
 clipped to keep the order; what they say of a leaf's class is the model's, but they are no counts, so training rows that
-are passed replace them (``Tree.has_own_counts``).
+are passed replace them (``Tree.has_own_counts``). A regressor's ``tree_.value`` is what it predicts, under
+every criterion.
 """
 
 from typing import Any
@@ -26,12 +27,14 @@ from secateur.rows.checking import holds_missing
 from secateur.rows.encoding import frame_numbers
 from secateur.tree.tree import Tree, make_tree
 
-SUPPORTED = ("DecisionTreeClassifier", "ExtraTreeClassifier")
+CLASSIFIERS = ("DecisionTreeClassifier", "ExtraTreeClassifier")
+REGRESSORS = ("DecisionTreeRegressor", "ExtraTreeRegressor")
+SUPPORTED = (*CLASSIFIERS, *REGRESSORS)
 WHOLE_COUNT = 1e-6
 
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
-    """Read a fitted classification tree, or say why it cannot be read."""
+    """Read a fitted tree, or say why it cannot be read."""
     if is_histogram_boosting(model):
         return hist_gradient_boosting.read_model(model, X, sample_weight, accepts_missing)
     _check_supported(model)
@@ -39,6 +42,11 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     signs = model.monotonic_cst
     source = model.tree_
     fractions = source.value[:, 0, :]
+    if not ancestor_names(model, "sklearn.tree").isdisjoint(REGRESSORS):
+        weights = source.weighted_n_node_samples[:, None]
+        return make_from_source(
+            source, model, fractions, values=fractions[:, 0], counts=weights, accepts_missing=takes_missing
+        )
     # Weighted counts need not be whole.
     weights = source.weighted_n_node_samples
     is_weighted = bool((source.n_node_samples != weights).any())
@@ -55,17 +63,18 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
 
 def make_from_source(source: Any, model: Any, fractions: NDArray[np.float64], **tree: Any) -> Tree:
     """Make a Tree of a ``tree_``, with the labels and columns of the model that it belongs to."""
+    labels = (
+        {"leaf_class": fractions.argmax(axis=1), "classes": model.classes_.tolist()} if "values" not in tree else {}
+    )
     return make_tree(
         children_left=source.children_left,
         children_right=source.children_right,
         threshold=source.threshold,
         missing_left=source.missing_go_to_left.astype(bool),
-        leaf_class=fractions.argmax(axis=1),
-        classes=model.classes_.tolist(),
         n_features=int(model.n_features_in_),
         feature_names=fitted_names(model),
         dtype="float32",
-        **{"feature": source.feature, **tree},
+        **{"feature": source.feature, **labels, **tree},
     )
 
 
@@ -76,13 +85,10 @@ def round_counts(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _check_supported(model: Any) -> None:
-    found = type(model).__qualname__
     hint = (
         "Pass a single fitted tree: one of a forest with from_model(forest, tree=0), a search's best_estimator_, or a "
         "pipeline that ends in a tree."
     )
-    if any("Regressor" in name for name in (*ancestor_names(model, "sklearn.tree"), found)):
-        hint = "Regression trees have no classes."
     check_class(model, "sklearn.tree", SUPPORTED, hint)
     check_fitted(model, hasattr(model, "tree_"))
     check_one_output(model, model.n_outputs_)

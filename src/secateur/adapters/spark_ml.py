@@ -1,9 +1,10 @@
-"""pyspark.ml DecisionTreeClassificationModel, alone or at the end of a PipelineModel -> Tree.
+"""pyspark.ml DecisionTreeClassificationModel and -RegressionModel, alone or at the end of a PipelineModel -> Tree.
 
 Comparison: float64(x) <= threshold, so that NaN goes right. A split by categories lists those that go left among
 ``numCategories``. Spark keeps the smaller of the two sides as a set: a value that is none of the categories, NaN among
 them, is not in that set. It goes right where the left side is kept (no more than half of the categories, rounded down),
-else left. ``impurityStats`` are the weighted class counts; the class is that of the largest, the first of equals.
+else left. ``impurityStats`` are the weighted class counts; the class is that of the largest, the first of equals. Of a
+regression tree the first of them is the weight of its rows, and ``prediction`` the value.
 
 Nodes are numbered in preorder, the left child first, as Spark's own writer does; leaves in that order are what
 ``predictLeaf`` counts. They are read in one round trip: Spark lists them as its writer does, and Jackson, which
@@ -30,7 +31,7 @@ from secateur.tree.columns import Columns
 from secateur.tree.contract import check_tree
 from secateur.tree.tree import Label, Tree
 
-SUPPORTED = "DecisionTreeClassificationModel"
+SUPPORTED, REGRESSOR = "DecisionTreeClassificationModel", "DecisionTreeRegressionModel"
 STAGES_READ = (
     "Fit a pipeline of StringIndexer, OneHotEncoder, Imputer, VectorIndexer and VectorAssembler, on columns that other "
     "stages have prepared."
@@ -39,7 +40,8 @@ HINTS = {
     "RandomForestClassificationModel": "Pass one of its trees; behind other stages as PipelineModel([*stages, "
     "forest.trees[0]]).",
     "GBTClassificationModel": "Boosting is no vote: each of its trees corrects those before it.",
-    "DecisionTreeRegressionModel": "Regression trees have no classes.",
+    "RandomForestRegressionModel": "Pass one of its trees.",
+    "GBTRegressionModel": "Boosting is no mean: each of its trees corrects those before it.",
 }
 
 
@@ -47,7 +49,12 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     """Read a fitted tree, or a fitted pipeline that ends in one, or say why it cannot be read."""
     before, last, after = _split_stages(model)
     _check_supported(last)
-    classes, class_names = _find_classes(last, before, after)
+    is_regression = type(last).__name__ == REGRESSOR
+    classes, class_names = ([], None) if is_regression else _find_classes(last, before, after)
+    if is_regression and after:
+        raise UnsupportedModelError(
+            f"The stage {type(after[0]).__name__} after the tree is not read. Pass a pipeline without it."
+        )
     slots = trace_stages(before, X).get(last.getFeaturesCol())
     if slots is None:
         return _read_tree(last, [bool(accepts_missing)] * last.numFeatures, classes, class_names)
@@ -93,17 +100,17 @@ def _flatten(pipeline: Any) -> list[Any]:
 
 def _check_supported(model: Any) -> None:
     found = type(model).__name__
-    if found != SUPPORTED:
+    if found not in (SUPPORTED, REGRESSOR):
         hint = HINTS.get(found, "Pass a fitted tree, or a PipelineModel that ends in one.")
         if hasattr(model, "fit"):
             hint = "It is not fitted yet: pass what fit returns."
-        raise UnsupportedModelError(f"Expected a {SUPPORTED} of pyspark.ml, found {found}. {hint}")
+        raise UnsupportedModelError(f"Expected a {SUPPORTED} or {REGRESSOR} of pyspark.ml, found {found}. {hint}")
     if not type(model._java_obj).__module__.startswith("py4j"):
         raise UnsupportedModelError(
             "This model is behind Spark Connect, where its nodes cannot be read. Save it and load it on the driver."
         )
     _find_jvm()  # before anything is asked of it
-    if model.isDefined(model.thresholds):
+    if found == SUPPORTED and model.isDefined(model.thresholds):
         raise UnsupportedModelError(
             f"This {found} predicts by the thresholds {model.getThresholds()}, not by the largest class. Call "
             "model.clear(model.thresholds), or fit with weights instead."
@@ -175,8 +182,7 @@ def _read_tree(model: Any, takes_nan: list[bool], classes: list[Label], class_na
     return make_from_nodes(
         [_read_record(model, record) for record in records],
         categories=[tuple(range(sizes[f])) if f in sizes else None for f in range(model.numFeatures)],
-        classes=classes,
-        class_names=class_names,
+        **({"classes": classes, "class_names": class_names} if classes else {}),
         n_features=model.numFeatures,
         accepts_missing=takes_nan,
         dtype="float64",
@@ -193,6 +199,10 @@ def _read_record(model: Any, record: dict[str, Any]) -> Node:
     """Read a node as Spark's writer lists it; a leaf has no children."""
     counts = [float(value) for value in record["impurityStats"]]
     left, right, split = record["leftChild"], record["rightChild"], record["split"]
+    if type(model).__name__ == REGRESSOR:
+        counts = counts[:1]
+        if left < 0:
+            return Node(leaf_class=0, counts=counts, value=float(record["prediction"]))
     if left < 0:
         return Node(leaf_class=_largest(model, counts), counts=counts)
     listed = [float(value) for value in split["leftCategoriesOrThreshold"]]

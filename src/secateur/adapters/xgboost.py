@@ -1,4 +1,4 @@
-"""XGBoost's XGBClassifier, XGBRFClassifier and Booster, one tree or a named tree of a random forest -> Tree.
+"""XGBoost's classifiers, regressors and Booster, one tree or a named tree of a random forest -> Tree.
 
 Reads the JSON of ``save_raw``, which writes every float32 exactly. Comparison: float32(x) < threshold, which is
 float32(x) <= the float32 before it. NaN goes where ``default_left`` says. So does the number that the wrapper's
@@ -8,9 +8,10 @@ A split by categories lists those that go right; a missing one goes where ``defa
 the frame's categorical columns, which the model keeps (XGBoost rejects any other label). Codes given as plain numbers
 are cut down to their whole part, which a categorical column of a Tree does not do: rejected.
 
-XGBoost itself decides the class. The starting score is added to the leaf's value in float32, and the sum goes as base
-margin through a copy of the booster whose leaves are all 0; the output is compared as the wrapper does it. The trees of
-a random forest share one sum, so each leaf holds only its part of it: a named tree counts as if all trees were like it.
+XGBoost itself decides the class, or the value. The starting score is added to the leaf's value in float32, and the sum
+goes as base margin through a copy of the booster whose leaves are all 0; the output is compared as the wrapper does it.
+The trees of a random forest share one sum, so each leaf holds only its part of it: a named tree counts as if all trees
+were like it.
 
 Node ids are those of ``pred_leaf``; where pruning left gaps, the nodes are numbered in the same order without them.
 """
@@ -29,13 +30,14 @@ from secateur.errors import UnsupportedModelError
 from secateur.rows.checking import holds_missing
 from secateur.tree.tree import Label, Tree
 
-SUPPORTED = ("XGBClassifier", "XGBRFClassifier", "Booster")
+SUPPORTED = ("XGBClassifier", "XGBRFClassifier", "XGBRegressor", "XGBRFRegressor", "Booster")
 SPOILT = "\ufffd"
 MULTICLASS = ("multi:softprob", "multi:softmax")
+REGRESSION = ("reg:", "count:")  # how objectives that predict values begin
 
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, tree: int | None = None) -> Tree:
-    """Read a fitted classification tree, or say why it cannot be read."""
+    """Read a fitted tree, or say why it cannot be read."""
     found = type(model).__qualname__
     booster = _find_booster(model)
     learner = _load(booster)["learner"]
@@ -56,14 +58,18 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     new_id = {place: node for node, place in enumerate(places)}
     leaves = [place for place in places if lefts[place] < 0]
     values = _leaf_values(source, leaves) * np.float32(len(trees))
-    decided = dict(zip(leaves, _decide(booster, learner, values).tolist(), strict=True))
+    is_regression = n_classes == 1
+    outputs = _ask(booster, learner, values)
+    answers = np.zeros(len(leaves), dtype=np.int64) if is_regression else _find_classes(learner, outputs)
+    decided = dict(zip(leaves, answers.tolist(), strict=True))
+    said = dict(zip(leaves, np.ravel(outputs).astype(np.float64).tolist(), strict=False)) if is_regression else {}
     parts = zip(*(source[f"categories_{name}"] for name in ("nodes", "segments", "sizes")), strict=True)
     right_sets = {node: frozenset(source["categories"][first : first + size]) for node, first, size in parts}
     stand_in = getattr(model, "missing", math.nan)
     nodes = []
     for place in places:
         if place in decided:
-            nodes.append(Node(leaf_class=decided[place]))
+            nodes.append(Node(leaf_class=decided[place], value=said.get(place, math.nan)))
             continue
         left, right = new_id[lefts[place]], new_id[rights[place]]
         column, missing_left = source["split_indices"][place], bool(source["default_left"][place])
@@ -81,14 +87,14 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
             nodes.append(Node(right, left, column, math.inf, not missing_left))
         else:
             nodes.append(Node(left, right, column, float(below), missing_left))
-    labels = list(range(n_classes)) if model is booster else model.classes_.tolist()
+    labels: list[Any] = list(range(n_classes)) if model is booster or is_regression else model.classes_.tolist()
     if max(decided.values()) >= len(labels):
         raise UnsupportedModelError(f"This {found} predicts a class that is none of its labels {labels}. Fit it again.")
     shown = any(source["default_left"]) or (X is not None and holds_missing(X, {node.feature for node in nodes}))
     return make_from_nodes(
         nodes,
         categories=levels,
-        classes=labels,
+        **({} if is_regression else {"classes": labels}),
         n_features=n_features,
         accepts_missing=shown if accepts_missing is None else accepts_missing,
         feature_names=names,
@@ -97,7 +103,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
 
 
 def _find_booster(model: Any) -> Any:
-    check_class(model, "xgboost", SUPPORTED, "Regression and ranking have no classes.")
+    check_class(model, "xgboost", SUPPORTED, "Ranking predicts neither classes nor values.")
     if "Booster" in ancestor_names(model, "xgboost"):
         return model
     check_fitted(model, model.__sklearn_is_fitted__())
@@ -113,7 +119,7 @@ def _load(booster: Any) -> dict[str, Any]:
 
 
 def _count_classes(learner: dict[str, Any], found: str) -> int:
-    """Count the classes; reject a model whose trees do not each decide between all of them."""
+    """Count the classes, 1 for values; reject a model whose trees do not each decide between all of them."""
     kind = learner["gradient_booster"]["name"]
     if kind != "gbtree":
         hint = "which has no trees" if kind == "gblinear" else "which leaves trees out of the sum"
@@ -121,10 +127,13 @@ def _count_classes(learner: dict[str, Any], found: str) -> int:
     objective = learner["objective"]["name"]
     param = learner["learner_model_param"]
     n_classes = int(param["num_class"]) if objective in MULTICLASS else 2
+    if objective.startswith(REGRESSION) and int(param.get("num_target", 1)) <= 1:
+        return 1
     if objective not in ("binary:logistic", *MULTICLASS) or int(param.get("num_target", 1)) > 1:
         raise UnsupportedModelError(
             f"Expected a {found} that predicts one class, found the objective {objective!r} with "
-            f"{param.get('num_target', 1)} target(s). Fit it with 'binary:logistic' or 'multi:softprob' on one label."
+            f"{param.get('num_target', 1)} target(s). Fit it with 'binary:logistic', 'multi:softprob' or "
+            "'reg:squarederror' on one label."
         )
     if objective in MULTICLASS and n_classes < 3:
         raise UnsupportedModelError(
@@ -195,8 +204,8 @@ def _leaf_values(source: dict[str, Any], leaves: list[int]) -> NDArray[np.float3
     return values[[source["right_children"][leaf] for leaf in leaves]]
 
 
-def _decide(booster: Any, learner: dict[str, Any], values: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Find the class of each leaf, as XGBoost itself computes it from the leaf's values."""
+def _ask(booster: Any, learner: dict[str, Any], values: NDArray[np.float32]) -> NDArray[Any]:
+    """Ask XGBoost itself what it predicts from each leaf's values."""
     blank = booster.copy()
     content = _load(booster)
     for tree in content["learner"]["gradient_booster"]["model"]["trees"]:
@@ -209,7 +218,11 @@ def _decide(booster: Any, learner: dict[str, Any], values: NDArray[np.float32]) 
     start = blank.inplace_predict(rows, predict_type="margin", validate_features=False).reshape(values.shape)
     margins = start + values
     base = margins if margins.shape[1] > 1 else margins[:, 0]
-    outputs = blank.inplace_predict(rows, base_margin=base, validate_features=False)
+    return np.asarray(blank.inplace_predict(rows, base_margin=base, validate_features=False))
+
+
+def _find_classes(learner: dict[str, Any], outputs: NDArray[Any]) -> NDArray[np.int64]:
+    """Find the class that the wrapper makes of each output."""
     if learner["objective"]["name"] == "multi:softmax":
         return np.asarray(outputs).astype(np.int64)
     chosen = np.argmax(outputs, axis=1) if outputs.ndim > 1 else outputs > 0.5

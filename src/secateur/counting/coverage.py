@@ -268,7 +268,7 @@ def count_covered(
     tree: Tree, paths: Paths, deleted: NDArray[np.bool_], listed: LabelledRows, rules: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Count the (weighted) rows of each class that each of some rules covers, shape (n_rules, n_classes)."""
-    rows, class_ids, weights = listed
+    rows, class_ids, weights = listed[:3]
     counts = np.zeros((len(rules), tree.n_classes))
     for span, masks in mask_blocks(tree, rows, _find_asked(paths, deleted, rules)):
         labels = class_ids[span]

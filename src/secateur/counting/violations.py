@@ -261,7 +261,7 @@ class _Counter:
 
     def _count_by_numpy(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Make a mask of many rows for each link, and count each rule by its masks; weights are added row after row."""
-        (rows, class_ids, weights), (rules, offsets, is_paired) = listed, self.layout
+        (rows, class_ids, weights), (rules, offsets, is_paired) = listed[:3], self.layout
         tree, paths, conditions, n_classes = self.tree, self.paths, self.conditions, self.tree.n_classes
         leaf_counts, cells = np.zeros((paths.n_rules, n_classes)), np.zeros((offsets[-1], n_classes))
         if self.with_leaves:
@@ -300,7 +300,7 @@ class _Counter:
         their sums do not depend on the machine.
         """
         count_by_violations = compile_module(tiles).count_by_violations
-        rows, class_ids, weights = listed
+        rows, class_ids, weights = listed[:3]
         features, tests, conditions, nodes = self._tile_arguments
         tree, n_rules, n_cells = self.tree, self.paths.n_rules, self.layout.offsets[-1]
         weight = np.zeros(0) if weights is None else weights

@@ -22,6 +22,10 @@ COPIED = (
     *("prediction", "class_name", "share", "support", "reliability", "covered_support", "covered_reliability"),
     *("source_support", "source_reliability"),
 )
+VALUES = (
+    *("prediction", "least", "largest", "support", "target_mean", "target_spread", "covered_support"),
+    "source_support",
+)
 # Invisible characters and quotes, behind which some spreadsheets look, and what a formula begins with, wide or not.
 BEFORE, SIGN = rf'[\s"{INVISIBLE}]', r"[=+\-@\uff1d\uff0b\uff0d\uff20]\s*\S"
 FORMULA = re.compile(rf"{BEFORE}*{SIGN}|[\t\r]")
@@ -52,7 +56,7 @@ def _list_columns(rules: Rules) -> dict[str, list[Any]]:
     return {
         "section": headings,
         "conditions": conditions,
-        **{name: [getattr(line, name) for line in lines] for name in COPIED},
+        **{name: [getattr(line, name) for line in lines] for name in (VALUES if rules.tree.is_regression else COPIED)},
         "n_conditions": [len(line.conditions) for line in lines],
         "n_deleted": [len(line.deleted_ids) for line in lines],
         "n_leaves": [len(line.leaf_ids) for line in lines],

@@ -126,7 +126,7 @@ FORMATS = {
         Format("csv", ".csv", "a table for a spreadsheet", "export.csv:rules_to_csv"),
         Format("text", ".txt", "one line per rule", "export.text:rules_to_text", TEXT),
         Format("html", ".html", "the report, one page", "report.page:rules_to_page"),
-        Format("pmml", ".pmml", "a RuleSetModel for programs that run PMML", "export.pmml:rules_to_pmml"),
+        Format("pmml", ".pmml", "a model for programs that run PMML", "export.pmml:rules_to_pmml"),
         Format("onnx", ".onnx", "a model for programs that run ONNX", "export.onnx:rules_to_onnx"),
         Format("smt2", ".smt2", "tree and rules for a solver to compare", "export.smtlib:rules_to_smtlib"),
     )

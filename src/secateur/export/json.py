@@ -25,12 +25,12 @@ from secateur.export.stored_columns import (
     read_paths,
 )
 from secateur.export.stored_fidelity import read_fidelity
-from secateur.export.stored_lines import find_label, read_lines
+from secateur.export.stored_lines import find_label, read_lines, read_moments
 from secateur.export.stored_reasons import OF_A_LIST, check_reasons, check_spending
 from secateur.facts.groups import label_columns
 from secateur.limits import JSON_MARKS, check_memory, check_parsed_size
 from secateur.methods import Deletions, Why, find_method
-from secateur.methods.contract import check_flag, check_share
+from secateur.methods.contract import check_amount, check_flag, check_share
 from secateur.methods.leaf_values import CLASSES_ONLY
 from secateur.rules.making import Choice, Making, StoredContent
 from secateur.rules.rule import Rule
@@ -155,6 +155,8 @@ def _write_line(line: Rule, *, worded: bool) -> dict[str, Any]:
         "class_counts": None if line.class_counts is None else list(line.class_counts),
         "stands_for": list(line.leaf_ids),
     }
+    if line._rules.target_moments is not None:
+        written["target"] = [line.target_mean, line.target_spread]
     if worded:
         written["text"] = line.text
         written["reasons"] = [
@@ -177,7 +179,8 @@ def rules_to_record(rules: Rules) -> dict[str, Any]:
         "words_ok": stored is None or stored.told_digest == _digest_told(_write(rules, stored.version)),
         "worded_by": None if stored is None or stored.version == __version__ else stored.version,
         "leaf_ids": paths.leaf_ids,
-        "predictions": rules.tree.classes[paths.leaf_class].tolist(),
+        "predictions": rules.leaf_answers.tolist(),
+        "tolerance": rules.tolerance,
         "class_counts": first.covered_counts,
         "leaf_counts": rules.leaf_counts,
         "offsets": paths.offsets,
@@ -200,6 +203,7 @@ def rules_to_record(rules: Rules) -> dict[str, Any]:
             **{"nodes_of_edges" if name == "nodes" else name: values for name, values in edges.items()},
             "class_counts": rules.covered_counts[rules.leaves],
             "decided_counts": rules.decided_counts,
+            "target_moments": rules.target_moments,
             "stands_for": [layout.stands_for(line).tolist() for line in range(rules.n_lines)],
             "approximates": None if rules.fidelity is None else rules.fidelity.model,
         }
@@ -288,7 +292,8 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
     _check_names(tree)
     parameters = _read_parameters(content, tree)
     paths = trace_paths(tree, float(parameters.get("rf_tol", DEFAULT_RF_TOL)))
-    budget, tolerance = (check_share(name, content[name]) for name in ("budget", "tolerance"))
+    budget = check_share("budget", content["budget"])
+    tolerance = (check_amount if tree.is_regression else check_share)("tolerance", content["tolerance"])
     making = Making(
         method=find_method(content["method"]).name,
         parameters=parameters,
@@ -306,7 +311,8 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
     leaves, layout = read_lines(tree, paths, content["sections"], lines)
     beside = read_counts([line["class_counts"] for line in lines], len(lines), tree.n_classes)
     if layout is None:
-        is_more = written is not None or budget or tolerance < CLASSES_ONLY
+        is_more = written is not None or budget or (tolerance < CLASSES_ONLY and not tree.is_regression)
+        is_more = is_more or any("target" in line for line in lines)
         if is_more or not np.array_equal(beside, counts[0], equal_nan=True):
             raise FormatError("The rules JSON has one rule for each leaf, whose numbers are not those of its leaves.")
         rules = Rules(tree, making, source, counts[1], counts[0], leaves, stored=stored)
@@ -324,6 +330,7 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
             *(tree, making, deletions, counts[1], covered, leaves),
             layout=layout,
             decided_counts=beside,
+            target_moments=read_moments(tree, lines),
             choice=Choice(source, counts[0]),
             stored=stored,
         )

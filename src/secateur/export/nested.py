@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from secateur.facts.possible_rows import find_feasible
 from secateur.methods.leaf_masks import LeafMasks, list_places
-from secateur.methods.leaf_values import LeafValues, Stated
+from secateur.methods.leaf_values import Stated
 from secateur.words.conditions import count_of, read_count, read_link, read_share
+from secateur.words.targets import read_target
 
 if TYPE_CHECKING:
     from secateur.rules.rules import Rules
@@ -29,8 +28,7 @@ def nested_to_text(rules: Rules) -> str:
 class _Nested:
     def __init__(self, rules: Rules) -> None:
         self.rules, self.tree, self.paths = rules, rules.tree, rules.paths
-        counts = np.nan_to_num(rules.value_counts)
-        self.values = LeafValues(self.paths.leaf_class, counts, np.nan_to_num(rules.leaf_support), rules.tolerance)
+        self.values = rules.make_leaf_values(rules.tolerance)
         known = self.tree if not rules.parameters.get("domain_knowledge", True) else find_feasible(self.tree).tree
         self.possible = LeafMasks(known, self.paths).possible
         self.n_tests = 0
@@ -58,6 +56,9 @@ class _Nested:
 
     def _answer(self, class_id: int, stated: Stated | None, places: list[int]) -> str:
         name = self.tree.class_names[class_id]
+        if self.tree.is_regression and stated is not None:
+            window = float(stated.low), float(stated.high)
+            name, stated = read_target(self.values.to_float(stated), window, self.rules.tolerance), None
         rows = float(self.rules.leaf_support[places].sum())
         share = "" if stated is None else f" {read_share(float(stated.share))}"
         return f"{name}{share}" + ("" if rows != rows else f" ({read_count(rows)})")

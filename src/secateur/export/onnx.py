@@ -45,7 +45,7 @@ def rules_to_onnx(rules: Rules) -> bytes:
     listed = make_decision_list(rules)
     check_unread(listed.columns, "ONNX")
     if not listed.columns:
-        raise ParameterError("These rules ask for no column, but an ONNX model needs an input; they predict one class.")
+        raise ParameterError("These rules ask for no column, but an ONNX model needs an input; they have one answer.")
     for column in listed.columns:
         _check_column(column)
         check_characters([column.name, *(column.labels or ())], "ONNX")

@@ -1,4 +1,6 @@
-"""Rules as a RuleSetModel of PMML 4.4, whose first rule that holds decides.
+"""Rules as a RuleSetModel of PMML 4.4, whose first rule that holds decides; values as a TreeModel of one level.
+
+A RuleSetModel is for classes alone. In a tree, the first child whose predicate is true is taken, too.
 
 It uses only elements that every program knows: comparisons joined by "and" and "or". A row that the tree refuses is
 invalid by the data dictionary and the mining schema. Numbers are doubles, compared with the last double that rounds to
@@ -36,16 +38,20 @@ def rules_to_pmml(rules: Rules) -> str:
     header = SubElement(root, "Header", description=f"{len(rules)} rules by secateur. {rules.guarantee}")
     SubElement(header, "Application", name="secateur", version=__version__)
     _add_dictionary(root, rules, listed, target)
-    model = SubElement(
-        root, "RuleSetModel", modelName="secateur", functionName="classification", algorithmName=rules.method
-    )
+    is_regression = rules.tree.is_regression
+    how = {"functionName": "regression" if is_regression else "classification", "algorithmName": rules.method}
+    if is_regression:
+        how |= {"missingValueStrategy": "none", "noTrueChildStrategy": "returnNullPrediction"}
+        how |= {"splitCharacteristic": "multiSplit"}
+    model = SubElement(root, "TreeModel" if is_regression else "RuleSetModel", {"modelName": "secateur", **how})
     _add_schema(model, listed, target)
-    chosen = SubElement(model, "RuleSet")
-    SubElement(chosen, "RuleSelectionMethod", criterion="firstHit")
+    chosen = SubElement(model, "Node" if is_regression else "RuleSet")
+    SubElement(chosen, "True") if is_regression else SubElement(chosen, "RuleSelectionMethod", criterion="firstHit")
     for rule in listed.rules:
-        confidence = "0" if rule.reliability is None else repr(rule.reliability)
-        number, score = str(rule.index + 1), _write_label(rule.label)
-        written = SubElement(chosen, "SimpleRule", id=number, score=score, confidence=confidence)
+        known = {"id": str(rule.index + 1), "score": _write_label(rule.label)}
+        if not is_regression:
+            known["confidence"] = "0" if rule.reliability is None else repr(rule.reliability)
+        written = SubElement(chosen, "Node" if is_regression else "SimpleRule", known)
         written.append(_join("and", [_ask(listed.columns[test.column], test) for test in rule.tests]))
     for value in (value for element in root.iter() for value in element.attrib.values()):
         if NOT_XML.search(value):
@@ -69,7 +75,10 @@ def _add_dictionary(root: Element, rules: Rules, listed: DecisionList, target: s
         field = SubElement(dictionary, "DataField", name=column.name, optype="continuous", dataType="double")
         low, high = (repr(end) for end in column.ends)
         SubElement(field, "Interval", closure="closedClosed", leftMargin=low, rightMargin=high)
-    _add_labels(dictionary, target, rules.tree.classes.tolist(), listed=True)
+    if rules.tree.is_regression:
+        SubElement(dictionary, "DataField", name=target, optype="continuous", dataType="double")
+    else:
+        _add_labels(dictionary, target, rules.tree.classes.tolist(), listed=True)
 
 
 def _add_labels(dictionary: Element, name: str, labels: Sequence[Label], *, listed: bool) -> None:

@@ -29,7 +29,7 @@ PLAIN = '''\
 
 
 def {name}(row):
-    """The class, the number of the rule that decides (from 1) and its reliability, for one row.
+    """The {answer}, the number of the rule that decides (from 1) and its reliability, for one row.
 
     The row is a mapping of column names to values; None and NaN stand for a missing value. A row that the tree
     refuses gives None, None, None.
@@ -46,7 +46,7 @@ import numpy as np
 
 
 def {name}(columns):
-    """The class, the number of the rule that decides (from 1) and its reliability, an array each.
+    """The {answer}, the number of the rule that decides (from 1) and its reliability, an array each.
 
     The columns are a mapping of names to arrays, or a data frame; None and NaN stand for a missing value. A row that
     the tree refuses gives None, 0 and NaN.
@@ -158,14 +158,19 @@ def rules_to_python(rules: Rules, *, vectorized: bool = False, name: str = "pred
     names = [taken.take(plain_name(column)) for column in listed.columns]
     reads = any(column.reading is not None and not column.reading.is_trim for column in listed.columns)
     imports = IMPORTS if reads else ""
+    answer = "value" if rules.tree.is_regression else "class"
     if not vectorized:
         body = _indent(_write_plain(listed, names))
         or_imported = "" if reads else " or imported"
-        return PLAIN.format(head=head, name=name, body=body, imports=imports, or_imported=or_imported) + READ * reads
+        return (
+            PLAIN.format(head=head, name=name, body=body, imports=imports, or_imported=or_imported, answer=answer)
+            + READ * reads
+        )
     by_number = {rule.index + 1: rule for rule in listed.rules}
     ordered = [by_number.get(number) for number in range(1, max(by_number) + 1)]
     source = VECTORIZED.format(
         head=head,
+        answer=answer,
         imports=imports,
         name=name,
         first=repr(listed.columns[0].name) if listed.columns else "next(iter(columns))",

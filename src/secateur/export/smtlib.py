@@ -49,6 +49,9 @@ PROMISED = """\
 Expected: unsat. That means: there is no possible row that a line of another class than the tree's answers, and none \
 that no line answers{rest}. So every possible row gets the tree's class, whichever of the lines that hold \
 answers.{also}"""
+PROMISED_VALUES = """\
+Expected: unsat. That means: there is no possible row for which a line that holds states a value further than {limit} \
+from the tree's, and none that no line answers{rest}."""
 REST = '; "otherwise" answers where no other line of its section holds'
 SHARES = " And the share that such a line states lies within {points:g} points of that of the row's leaf."
 NOT_PROMISED = """\
@@ -107,7 +110,11 @@ def list_lines(rules: Rules) -> list[Line]:
     if not rules.is_list:
         leaves = rules.leaves if _promises_answers(rules) else rules.ranking
         found = list_tests(rules, rules.deleted, features, leaves)
-        return [Line(place + 1, rules[place].text, rules[place].class_id, tests) for place, tests in found]
+        values = rules.answers.tolist() if rules.tree.is_regression else [None] * len(rules)
+        return [
+            Line(place + 1, rules[place].text, rules[place].class_id, tests, share=values[place])
+            for place, tests in found
+        ]
     answering = ((rules.lines[line], tests) for line, tests in list_deciding(rules, features))
     return [
         Line(one.index + 1, one.text, one.class_id, tests, one._section, one.is_otherwise, one.share)
@@ -125,13 +132,22 @@ def write_comparison(rules: Rules, lines: list[Line]) -> str:
         *("", "; What a row may hold", *columns.declare()),
         *("", "; The stated facts that count", *_assert_facts(tree, facts, columns)) * facts.limits_rows,
         *("", "; The tree, node by node: the class of a row that comes there", *_define_nodes(tree, columns)),
-        *("", "; The share of its class that each leaf has", *_define_shares(rules)) * rules.keeps_shares,
+        *("", f"; The {_name_value(rules)} that each leaf has", *_define_shares(rules)) * _states_values(rules),
         *("", "; The rules", *_define_lines(lines, columns)),
         *("", "; A row on which they differ (without this assertion, sat: some row is possible)"),
         *_assert_difference(rules, lines),
         *("(check-sat)", ""),
     ]
     return "\n".join(parts)
+
+
+def _states_values(rules: Rules) -> bool:
+    """Whether lines state shares or values."""
+    return rules.keeps_shares or rules.tree.is_regression
+
+
+def _name_value(rules: Rules) -> str:
+    return "value" if rules.tree.is_regression else "share of its class"
 
 
 def _promises_answers(rules: Rules) -> bool:
@@ -159,7 +175,11 @@ def _describe(rules: Rules) -> Iterator[str]:
         yield f"The tree is a surrogate; nothing here is about the model that it stands for, {rules.fidelity.model}."
     if _promises_answers(rules):
         also = SHARES.format(points=100 * rules.tolerance) if rules.keeps_shares else ""
-        yield PROMISED.format(rest=REST if rules.is_list else "", also=also)
+        rest = REST if rules.is_list else ""
+        if rules.tree.is_regression:
+            yield PROMISED_VALUES.format(limit=repr(float(rules.tolerance)), rest=rest)
+        else:
+            yield PROMISED.format(rest=rest, also=also)
     else:
         yield NOT_PROMISED.format(guarantee=rules.guarantee)
     yield ROWS.format(dtype=rules.tree.dtype)
@@ -320,6 +340,10 @@ def _assert_difference(rules: Rules, lines: list[Line]) -> Iterator[str]:
     """Assert that the guarantee fails for the row, or, where it is about fewer rows, that the answers differ."""
     yield f"; Classes: {_number_names(rules.tree.class_names)}"
     if not _promises_answers(rules):
+        if rules.tree.is_regression:
+            beyond = "".join(f"(ite r{line.number} {_differs(line, rules.tolerance)} " for line in lines)
+            yield f"(assert {beyond}true{')' * len(lines)})"
+            return
         answers = "".join(f"(ite r{line.number} {line.class_id} " for line in lines)
         yield f"(assert (not (= n0 {answers}(- 1){')' * len(lines)})))"
         return
@@ -333,7 +357,7 @@ def _differs(line: Line, tolerance: float) -> str:
     other = f"(not (= n0 {line.class_id}))"
     if line.share is None:
         return other
-    within = Fraction(str(tolerance)) + ROUNDED
+    within = Fraction(str(tolerance)) + ROUNDED * max(1, abs(Fraction(line.share)))
     ends = (Fraction(line.share) - within, Fraction(line.share) + within)
     return f"(or {other} (< v0 {_fraction(ends[0])}) (> v0 {_fraction(ends[1])}))"
 
@@ -345,6 +369,9 @@ def _define_shares(rules: Rules) -> Iterator[str]:
         if not tree.is_leaf[node]:
             left, right = tree.children_left[node], tree.children_right[node]
             yield f"(define-fun v{node} () Real (ite t{node} v{left} v{right}))"
+            continue
+        if tree.values is not None:
+            yield f"(define-fun v{node} () Real {_real(float(tree.values[node]))})"
             continue
         own = [Fraction(float(count)) for count in counts[place[node]]]
         share = own[tree.leaf_class[node]] / sum(own) if sum(own) else Fraction(0)

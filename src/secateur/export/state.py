@@ -18,7 +18,7 @@ from secateur.tree.json import tree_from_json, tree_to_json
 from secateur.tree.tree import Tree
 
 # Fields of rules that are plain already, and those that are objects of plain fields.
-PLAIN = ("leaf_counts", "covered_counts", "leaves", "decided_counts")
+PLAIN = ("leaf_counts", "covered_counts", "leaves", "decided_counts", "target_moments")
 PARTS: dict[str, Any] = {
     "deletions": Deletions,
     "making": Making,

@@ -23,7 +23,7 @@ def paths_to_columns(tree: Tree, paths: Paths) -> dict[str, Any]:
     """List the leaves and the edges of their paths."""
     return {
         "leaf_ids": paths.leaf_ids.tolist(),
-        "predictions": tree.classes[paths.leaf_class].tolist(),
+        "predictions": tree.answers[paths.leaf_ids].tolist(),
         "offsets": paths.offsets.tolist(),
         "links": paths.links.tolist(),
     }

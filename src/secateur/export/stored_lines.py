@@ -1,5 +1,6 @@
 """Read the lines of stored rules: whose rules are written, in which sections, and what each line states."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def read_lines(
         leaf = line["leaf_id"]
         if type(leaf) is not int or leaf not in place_of:
             raise FormatError(f"The rules JSON has a rule of node {leaf!r}, which is not a leaf of its tree.")
-        label = tree.classes[paths.leaf_class[place_of[leaf]]].item()
+        label = tree.answers[leaf].item() if sections is None or not tree.is_regression else line["share"]
         if line["prediction"] != label or type(line["prediction"]) is not type(label):
             raise FormatError(f"The rule of leaf {leaf} predicts {line['prediction']!r}, but its leaf {label!r}.")
     leaves = np.array([place_of[line["leaf_id"]] for line in rules], dtype=np.int64)
@@ -56,7 +57,7 @@ def _read_layout(tree: Tree, place_of: dict[int, int], sections: Any, lines: lis
         raise FormatError("The lines of the rules JSON are not in the order of its sections.")
     if rest != ends or len(rest) != len(sections):
         raise FormatError("The rules JSON has a section that does not end in one line of otherwise.")
-    defaults = [find_label(tree, lines[place]["prediction"]) for place in rest]
+    defaults = [find_label(tree, lines[place]["prediction"]) if not tree.is_regression else 0 for place in rest]
     if None in defaults:
         label = lines[rest[defaults.index(None)]]["prediction"]
         raise FormatError(f"The class {label!r} of otherwise is not one of {tree.classes.tolist()}.")
@@ -69,10 +70,13 @@ def _read_layout(tree: Tree, place_of: dict[int, int], sections: Any, lines: lis
     if any(sorted(set(some), key=place_of.__getitem__) != some for some in stands_for):
         raise FormatError("A line of the rules JSON names a leaf that it stands for twice, or not in order.")
     nan = float("nan")
-    windows = [(nan, nan) if line["window"] is None else tuple(map(_read_share, line["window"])) for line in lines]
+    read = _read_value if tree.is_regression else _read_share
+    if tree.is_regression and any(line["prediction"] != line["share"] or line["window"] is None for line in lines):
+        raise FormatError("A line of the rules JSON predicts another value than it states, or has no window.")
+    windows = [(nan, nan) if line["window"] is None else tuple(map(read, line["window"])) for line in lines]
     if {len(window) for window in windows} != {2}:
         raise ValueError("expected two shares for each window")
-    shares = [nan if line["share"] is None else _read_share(line["share"]) for line in lines]
+    shares = [nan if line["share"] is None else read(line["share"]) for line in lines]
     return Layout(
         nodes=np.array(sections, dtype=np.int64),
         defaults=np.array(defaults, dtype=np.int64),
@@ -82,6 +86,25 @@ def _read_layout(tree: Tree, place_of: dict[int, int], sections: Any, lines: lis
         offsets=np.cumsum([0, *map(len, stands_for)]),
         contained=np.array([place_of[leaf] for some in stands_for for leaf in some], dtype=np.int64),
     )
+
+
+def read_moments(tree: Tree, lines: list[dict[str, Any]]) -> NDArray[np.float64] | None:
+    """Read mean and spread of the targets of each line of a regression list; None if no line has them."""
+    given = [line["target"] for line in lines if "target" in line]
+    if not given:
+        return None
+    if not tree.is_regression or len(given) < len(lines):
+        raise FormatError("The rules JSON has the targets of some lines, but not of all; it was edited.")
+    if any(len(one) != 2 or (one[0] is None) != (one[1] is None) or (one[1] or 0) < 0 for one in given):
+        raise ValueError("expected mean and spread of the targets of each line")
+    read = [[float("nan") if number is None else _read_value(number) for number in one] for one in given]
+    return np.array(read, dtype=np.float64)
+
+
+def _read_value(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise ValueError(f"expected a finite number, found {value!r}")
+    return float(value)
 
 
 def _read_share(value: Any) -> float:

@@ -9,6 +9,7 @@ from secateur.errors import ParameterError
 from secateur.export.picture import INK, PALE, Picture, draw_svg, pick_colour, wrap_words, write_svg_text
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_link, read_share
+from secateur.words.targets import read_amount
 
 BOX, LEVEL, MARGIN, LINE = 150, 120, 24, 16  # sizes of a leaf's place, of a level, and of a line of text
 WIDEST_BRANCH = 14.0
@@ -116,10 +117,10 @@ def _draw_node(rules: Rules, counts: NDArray[np.float64], one: _Shown, y: float)
     is_folded = not tree.is_leaf[one.node]
     class_id = int(own.argmax()) if is_folded else int(tree.leaf_class[one.node])
     colour, ink = pick_colour(class_id)
-    name = tree.class_names[class_id]
+    name = tree.class_names[class_id] if tree.values is None else read_amount(_find_value(rules, counts, one.node))
     unit = "row" if rules.is_ranked and not rules.is_weighted else "weight"
     size = (count_of(total, "row") if unit == "row" else f"weight {read_count(total)}") if total else "no row"
-    share = [f"{size}, {read_share(float(own[class_id]) / total)}"] if total else []
+    share = [size if tree.is_regression else f"{size}, {read_share(float(own[class_id]) / total)}"] if total else []
     lines = [*wrap_words(name, BOX - 12)[:2], *share]
     if is_folded:
         lines = [f"… {_count_leaves(rules, one.node):,} leaves below", *share, wrap_words(name, BOX - 12)[0]]
@@ -134,6 +135,13 @@ def _draw_node(rules: Rules, counts: NDArray[np.float64], one: _Shown, y: float)
         for place, line in enumerate(lines)
     ]
     return parts
+
+
+def _find_value(rules: Rules, counts: NDArray[np.float64], node: int) -> float:
+    """Find the value of a leaf of a regression tree, or the mean of those below a node, by rows."""
+    first, last = (int(ends[node]) for ends in rules.tree.leaf_runs)
+    rows = counts[rules.paths.leaf_ids[first:last], 0]
+    return float(np.average(rules.leaf_answers[first:last], weights=rows if rows.sum() > 0 else None))
 
 
 def _count_leaves(rules: Rules, node: int) -> int:

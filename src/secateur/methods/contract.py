@@ -113,6 +113,9 @@ class Problem:
     evidence: TrainingEvidence | None  # the training rows, or counts of them
     # The same nodes, for exact tests that must know nothing about the columns; None if they may use the tree's facts.
     walked: Tree | None = None
+    tolerance: float = (
+        0.0  # of a regression tree: how far from its leaf's value a rule's may lie, in the target's units
+    )
     # Shared by all problems of one tree, whatever rows they get later.
     _found: dict[str, NDArray[np.bool_]] = field(default_factory=dict, repr=False)
 

@@ -17,20 +17,23 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.kernels.run_walks import run_contained, run_deletion
-from secateur.methods.leaf_masks import Edge, LeafMasks, Span, list_places, make_mask, meet_edges
-from secateur.methods.leaf_values import LeafValues, Window
+from secateur.methods.leaf_masks import Edge, LeafMasks, Span, list_places, make_mask, meet_edges, pack_flags
+from secateur.methods.leaf_values import LeafValues, Stated, Window
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["Candidate", "Cover", "Line", "cover_by", "cover_large", "cover_leaves"]
+__all__ = ["Candidate", "Cover", "Line", "cover_by", "cover_large", "cover_leaves", "delete_near"]
 
 # Pairs of a leaf and a window that are tried in one section. Beyond, windows are thinned out.
 MOST_TRIED = 200_000
+MANY_LEAVES = 2_000  # nobody reads the rules of so many leaves one by one: they are made by walks
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,14 +151,47 @@ def cover_by(
     return Cover(tuple(sorted(lines, key=lambda line: line.place)), window, section & ~contained, section)
 
 
-def cover_large(tree: Tree, paths: Paths, leaves: LeafValues, default: int | None = None) -> Cover:
-    """Cover all leaves of a large tree by walks: each leaf is tried for one window, and windows do not overlap."""
-    levels = leaves.list_levels(range(paths.n_rules))
+def delete_near(tree: Tree, paths: Paths, leaves: LeafValues) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Delete conditions root to leaf while every leaf met is near: its value lies within the tolerance of the leaf's.
+
+    Also tell for each kept condition a leaf that it keeps out, by place, and -1 elsewhere. The tree is one over
+    possible rows. In a large tree, leaves are near whose values lie between the same two limits, so more is kept.
+    """
+    witness = np.full(len(paths.links), -1, dtype=np.int64)
+    if paths.n_rules > MANY_LEAVES:
+        return run_deletion(
+            "delete_links", *_relabel(tree, paths, leaves.list_levels(range(paths.n_rules), 1))
+        ), witness
+    masks, deleted = LeafMasks(tree, paths), np.ones(len(paths.links), dtype=bool)
+    offsets, links = paths.offsets.tolist(), paths.links.tolist()
+    far: dict[Any, int] = {}
+    for place, (first, last) in enumerate(pairwise(offsets)):
+        value = leaves.values[place]
+        if value not in far:
+            far[value] = pack_flags(leaves.find_off(leaves.class_ids[place], Stated(value, value, value)))
+        edges = [masks.edge(link) for link in links[first:last]]
+        kept = _Shortening(masks, edges, masks.possible).delete(far[value])
+        deleted[[first + edge for edge in kept]] = False
+        for edge in kept:
+            met = masks.met_by(edges[other] for other in kept if other != edge) & far[value]
+            witness[first + edge] = (met & -met).bit_length() - 1
+    return deleted, witness
+
+
+def _relabel(tree: Tree, paths: Paths, levels: Sequence[Window]) -> tuple[Tree, Paths]:
+    """Make the tree whose classes are the numbers of some windows that do not overlap."""
     labels = np.array(tree.leaf_class)
     for number, level in enumerate(levels):
         labels[paths.leaf_ids[list_places(level.leaves)]] = number
     relabelled = replace(tree, leaf_class=labels)
-    own_paths = Paths(relabelled, paths.rf_tol)
+    return relabelled, Paths(relabelled, paths.rf_tol)
+
+
+def cover_large(tree: Tree, paths: Paths, leaves: LeafValues, default: int | None = None) -> Cover:
+    """Cover all leaves of a large tree by walks: each leaf is tried for one window, and windows do not overlap."""
+    levels = leaves.list_levels(range(paths.n_rules))
+    relabelled, own_paths = _relabel(tree, paths, levels)
+    labels = relabelled.leaf_class
     deleted = run_deletion("delete_links", relabelled, own_paths)
     reached, runs = (run_contained(relabelled, own_paths, gone) for gone in (np.zeros_like(deleted), deleted))
     possible = np.unique(reached[:, 0])

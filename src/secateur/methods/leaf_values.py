@@ -1,11 +1,13 @@
-"""What the leaves of a tree say: a class, and the share of it; and which of them one line may answer for.
+"""What the leaves of a tree say: a class and the share of it, or a value; and which of them one line may answer for.
 
 Shares are fractions of counts, and the tolerance is the decimal number that was written, so that ties are decided
-exactly; sums of weights are compared as floats with a slack of 1e-12.
+exactly; sums of weights are compared as floats with a slack of 1e-12. The values of a regression tree are compared as
+the fractions that the floats are.
 """
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -50,6 +52,8 @@ class LeafValues:
         Training rows of each leaf.
     tolerance : float
         How far a line's share may lie from that of a leaf; 1 looks at classes only.
+    values : ndarray of float64, shape (n_leaves,), default=None
+        Of a regression tree: what each leaf predicts, which takes the place of the shares.
     """
 
     def __init__(
@@ -58,17 +62,21 @@ class LeafValues:
         counts: NDArray[np.float64],
         weights: NDArray[np.float64],
         tolerance: float,
+        values: NDArray[np.float64] | None = None,
     ) -> None:
         self.class_ids: list[int] = class_ids.tolist()
         self.weights: list[float] = weights.tolist()
-        self.has_shares = tolerance < CLASSES_ONLY
+        self.is_regression = values is not None
+        self.has_shares = tolerance < CLASSES_ONLY or self.is_regression
         own, total = counts[np.arange(len(counts)), class_ids], counts.sum(axis=1)
-        is_whole = bool((counts == np.rint(counts)).all())
+        is_whole = values is not None or bool((counts == np.rint(counts)).all())
         self.tolerance: Any = Fraction(str(tolerance)) if is_whole else tolerance
         self._slack: Any = 0 if is_whole else SLACK  # sums of weights are rounded
         self._floats = np.divide(own, total, out=np.zeros(len(own)), where=total > 0)  # the nearest to the fractions
         self.values: list[Any] = [0] * len(self.class_ids)
-        if self.has_shares and is_whole:
+        if values is not None:
+            self._floats, self.values = values, list(map(Fraction, values.tolist()))
+        elif self.has_shares and is_whole:
             pairs = list(zip(own.tolist(), total.tolist(), strict=True))
             # Leaves of a large tree have few shares, and making a fraction takes long.
             found = {pair: Fraction(int(pair[0]), int(pair[1])) if pair[1] else Fraction(0) for pair in set(pairs)}
@@ -103,13 +111,13 @@ class LeafValues:
                     break
         return found
 
-    def list_levels(self, places: Iterable[int]) -> list[Window]:
-        """List windows that do not overlap, class by class, each as wide as it may be, from the lowest value up."""
+    def list_levels(self, places: Iterable[int], width: int = 2) -> list[Window]:
+        """List windows that do not overlap, class by class, so many tolerances wide, from the lowest value up."""
         found: list[Window] = []
         floats, values = self._floats.tolist(), self.values
         # Fractions are compared where floats are equal.
         listed = sorted(places, key=lambda place: (self.class_ids[place], floats[place], values[place]))
-        begin, most = 0, values[listed[0]] + 2 * self.tolerance + self._slack
+        begin, most = 0, values[listed[0]] + width * self.tolerance + self._slack
         for place in range(1, len(listed) + 1):
             first, is_same = listed[begin], False
             if place < len(listed) and self.class_ids[listed[place]] == self.class_ids[first]:
@@ -118,7 +126,7 @@ class LeafValues:
             if not is_same:
                 found.append(Window(self.class_ids[first], make_mask(listed[begin:place])))
                 if place < len(listed):
-                    begin, most = place, values[listed[place]] + 2 * self.tolerance + self._slack
+                    begin, most = place, values[listed[place]] + width * self.tolerance + self._slack
         return found
 
     def state(self, leaves: int) -> Stated | None:
@@ -137,6 +145,18 @@ class LeafValues:
         low, high = (self._find_end(places, end) for end in (min, max))
         return Stated(min(max(mean, high - self.tolerance), low + self.tolerance), low, high)
 
+    def to_float(self, stated: Stated | None) -> float:
+        """Round what a line states to a float; a value stays within the tolerance where a float does."""
+        if stated is None:
+            return math.nan
+        near = float(stated.share)
+        if self.is_regression:
+            least, most = stated.high - self.tolerance, stated.low + self.tolerance
+            for one in (near, math.nextafter(near, -math.inf), math.nextafter(near, math.inf)):
+                if least <= Fraction(one) <= most:
+                    return one
+        return near
+
     def _find_end(self, places: list[int], end: Callable[..., Any]) -> Any:
         """Find the least or the largest value; those that floats do not tell apart are compared as they are."""
         floats = self._floats[places]
@@ -149,10 +169,12 @@ class LeafValues:
         off: NDArray[np.bool_] = self._class_ids != class_id
         if stated is None:
             return off
-        distance = np.abs(self._floats - float(stated.share)) - float(self.tolerance)
-        off |= distance > NEAR
-        for place in np.flatnonzero(np.abs(distance) <= NEAR).tolist():
+        share, tolerance = float(stated.share), float(self.tolerance)
+        distance = np.abs(self._floats - share) - tolerance
+        scale = max(abs(share), tolerance) if self.is_regression else 1.0  # values may be of any size
+        off |= distance > NEAR * scale
+        for place in np.flatnonzero(np.abs(distance) <= NEAR * scale).tolist():
             # A share that was read back is rounded.
-            slack = SLACK if isinstance(stated.share, float) else self._slack
+            slack = SLACK * scale if isinstance(stated.share, float) else self._slack
             off[place] |= abs(self.values[place] - stated.share) > self.tolerance + slack
         return off

@@ -95,7 +95,7 @@ class MixedRows:
 
 def mix_rows(tree: Tree, paths: Paths, listed: LabelledRows, smoothing: float) -> MixedRows:
     """Shuffle the rows, route them through the tree, and sort them by leaf."""
-    rows, class_ids, weights = listed
+    rows, class_ids, weights = listed[:3]
     counted = np.arange(rows.n_rows) if weights is None else np.flatnonzero(weights > 0)
     weight = np.ones(len(counted)) if weights is None else weights[counted]
     copies = math.ceil(POOL_ROWS / len(counted)) if smoothing > 0 else 0

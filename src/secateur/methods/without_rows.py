@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.kernels.run_walks import run_deletion
 from secateur.methods.contract import EXACT_GUARANTEE, Deletions, Method, Problem, Why
+from secateur.methods.covering import delete_near
+from secateur.methods.leaf_values import LeafValues
 
 __all__ = ["METHODS"]
 
@@ -96,7 +99,8 @@ class Exact(Method):
 
     Links are tried root to leaf; each is deleted when no leaf of another class meets the box of what is left, which a
     walk of the tree with that box decides. The result is subset-minimal: a box only grows by deletion, so a condition
-    that once kept a leaf out keeps it out for good.
+    that once kept a leaf out keeps it out for good. Of a regression tree, the leaves that may be met are those whose
+    value lies within the tolerance of the rule's own leaf.
     """
 
     name = "exact"
@@ -106,13 +110,27 @@ class Exact(Method):
     is_exact = True
     witness = "link"
     rung = 40
-    gives = frozenset({Why.NO_FOREIGN_LEAF, Why.NOT_CERTIFIED})
+    gives = frozenset({Why.NO_FOREIGN_LEAF, Why.NOT_CERTIFIED, Why.KEEPS_OUT})
 
     def delete(self, problem: Problem) -> Deletions:
         """Delete single links from every rule while its class is implied."""
+        if problem.tree.values is not None:
+            return _delete_near(problem, problem.tree.values)
         result = Deletions.keep_all(problem.paths, Why.NOT_CERTIFIED, has_numbers=False)
         result.delete(problem.find_exact(), Why.NO_FOREIGN_LEAF)
         return result
+
+
+def _delete_near(problem: Problem, of_nodes: NDArray[np.float64]) -> Deletions:
+    """Delete single links from every rule of a regression tree while the values of all leaves met are near its own."""
+    paths, weights = problem.paths, np.zeros(problem.paths.n_rules)
+    values = of_nodes[paths.leaf_ids]
+    leaves = LeafValues(paths.leaf_class, weights[:, None], weights, problem.tolerance, values)
+    deleted, witness = delete_near(problem.feasible_tree(), paths, leaves)
+    result = Deletions.keep_all(paths, Why.KEEPS_OUT)
+    result.node[:] = np.where(witness < 0, -1, paths.leaf_ids[witness])
+    result.delete(deleted, Why.NO_FOREIGN_LEAF)
+    return result
 
 
 METHODS = (NoDeletion(), Sibling(), Redundancy(), Exact())

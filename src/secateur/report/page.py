@@ -277,6 +277,7 @@ class Report:
 
 def make_report(rules: Rules, X: Any = None, y: Any = None, **options: Any) -> Report:
     """Make the report of rules; the parameters are those of :func:`summarize`."""
+    rules.tree.require_classes("The report")
     return Report(summarize(rules, X, y, **options))
 
 

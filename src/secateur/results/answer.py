@@ -14,6 +14,7 @@ from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.tree.columns import show_text
 from secateur.words.conditions import count_of, read_count, read_share
+from secateur.words.targets import read_amount, read_limit
 
 if TYPE_CHECKING:
     from secateur.results.audit import Audit
@@ -32,6 +33,8 @@ def describe_answer(rules: Rules) -> tuple[list[str], list[str]]:
     promised = describe_faithful(rules) if rules.is_list else rules.guarantee
     if not sizes.sum() > 0 or not rules.is_ranked:
         return [], [promised]
+    if rules.tree.is_regression:
+        return _describe_values(rules, promised)
     names, total = rules.tree.class_names, float(sizes.sum())
     first = describe_classes(names, sizes, find_target(rules), is_weighted=rules.is_weighted)
     after = [*warn_of_weights(rules), promised]
@@ -41,6 +44,25 @@ def describe_answer(rules: Rules) -> tuple[list[str], list[str]]:
         right = describe_accuracy(own / total, rows, names[guess], float(sizes[guess]) / total)
         after.insert(-1, right)
     return [first], after
+
+
+def _describe_values(rules: Rules, promised: str) -> tuple[list[str], list[str]]:
+    """Make the same sentences for rules that predict values."""
+    target, rows = show_text(find_target(rules) or "a number"), float(np.nansum(rules.leaf_support))
+    among = f"training rows of weight {read_count(rows)}" if rules.is_weighted else count_of(rows, "training row")
+    moments = rules.target_moments
+    if moments is None:
+        return [f"These rules predict {target}, from {among}."], [promised]
+    weight, known = np.nan_to_num(rules.support), np.nan_to_num(moments)
+    mean = float(np.average(known[:, 0], weights=weight))
+    variance = float(np.average(known[:, 1] ** 2 + (known[:, 0] - mean) ** 2, weights=weight))
+    error = float(np.average(known[:, 1] ** 2 + (known[:, 0] - rules.answers) ** 2, weights=weight))
+    spread = f"mean {read_amount(mean)}, standard deviation {read_amount(variance**0.5)}"
+    first = f"These rules predict {target}: {among}, {spread}."
+    typical = f"Off by {read_amount(error**0.5)} (root mean square) on the training rows"
+    if variance > 0:
+        typical += f"; always saying {read_amount(mean)} is off by {read_amount(variance**0.5)}"
+    return [first], [f"{typical}.", promised]
 
 
 def describe_classes(
@@ -80,6 +102,8 @@ def describe_measured(audit: Audit, rows: str) -> str:
 
 def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit | None = None) -> str:
     """Say how far rules agree with the tree, by an audit on other rows or on the training rows if any."""
+    if rules.tree.is_regression and audit is None and trained is None:
+        return _describe_near(rules)
     points = f"{100 * rules.tolerance:.6g} points"
     if rules.is_exact:
         facts = find_limiting_facts(rules)
@@ -104,6 +128,22 @@ def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit |
     if trained is not None:
         return describe_difference(100.0 - trained.agreement, "the training rows", None)
     return f"Some rows may be answered differently from the tree: {rules.method!r} allows it, and an audit counts them."
+
+
+def _describe_near(rules: Rules) -> str:
+    """Say how far values may lie from the tree's."""
+    limit = read_limit(rules.tolerance)
+    if rules.budget:
+        weighted = " (by weight)" if rules.is_weighted else ""
+        return (
+            f"At most {100 * rules.budget:.6g} % of the training rows{weighted} get a value more than {limit} away "
+            "from the tree's; on new rows that may be more."
+        )
+    facts = find_limiting_facts(rules)
+    whom = f"any row that satisfies {'; '.join(facts)}" if facts else "any possible row"
+    if not rules.tolerance:
+        return f"No value changes for {whom}."
+    return f"Give or take {limit}: no value lies further from the tree's, for {whom}."
 
 
 def describe_difference(percentage: float, rows: str, limits: Sequence[float] | None) -> str:
@@ -134,7 +174,7 @@ def name_target(labels: Any) -> str | None:
 def warn_of_weights(rules: Rules) -> list[str]:
     """Say so where the model weighs rows differently from how they are counted here, or was fitted to other labels."""
     weighed = rules.tree.counts
-    if weighed is None or not rules.is_ranked:
+    if weighed is None or not rules.is_ranked or rules.tree.is_regression:
         return []
     own, counted = weighed[rules.paths.leaf_ids], rules.leaf_counts
     sums, totals = own.sum(axis=1), counted.sum(axis=1)
@@ -180,6 +220,8 @@ STATED = (
     "Stated is the share that the list gives a row; the one before it is that of the training rows that the line "
     "decides."
 )
+SPREAD = "Mean and spread (standard deviation) are of the targets of the training rows that a line decides."
+LEAVES = "Leaves are the least and the largest value of the tree's leaves that a line answers for."
 COUNTED_TWICE = "A row counts for every rule that it satisfies, so the numbers add up to more than the table."
 
 
@@ -198,13 +240,28 @@ def describe_rows(line: Rule) -> str:
         return f"rows unknown{describe_stated(line)}"
     if total == 0:
         return f"no row{describe_stated(line)}"
+    if rules.tree.is_regression:
+        return f"{_count_rows(rules, total)}{describe_targets(line)}{describe_stated(line)}"
     told = f"{_count_rows(rules, total)}, {read_share(float(counts[line.class_id]) / total)} {line.class_name}"
     return f"{told}{describe_rarer_line(line)}{describe_stated(line)}"
 
 
+def describe_targets(line: Rule) -> str:
+    """Say what the targets of a line's training rows are like, where they are known."""
+    mean, spread = line.target_mean, line.target_spread
+    if mean is None or spread is None:
+        return ""
+    return f", mean {read_amount(mean)}" + (f", spread {read_amount(spread)}" if spread else "")
+
+
 def describe_stated(line: Rule) -> str:
-    """Say which share a line states, where it is not that of the rows beside it."""
+    """Say which share a line states, where it is not that of the rows beside it; of values, what its leaves say."""
     share, observed = line.share, line.reliability
+    if line._rules.tree.is_regression:
+        window = line.window
+        if window is None or window[0] == window[1]:
+            return ""
+        return f"; leaves {read_amount(window[0])} to {read_amount(window[1])}"
     if share is None or (observed is not None and read_share(share) == read_share(observed)):
         return ""
     return f"; stated {read_share(share)}"
@@ -252,7 +309,11 @@ def explain_reading(rules: Rules, shown: Sequence[Rule]) -> list[str]:
     told = []
     if rules.is_list and any(len(section.rules) > 1 for section in rules.sections):
         told.append(SECTION_FIRST if len(rules.sections) > 1 else FIRST_DECIDES)
-    told += [STATED] if any(map(describe_stated, shown)) else []
+    if rules.tree.is_regression:
+        told += [SPREAD] if rules.target_moments is not None else []
+        told += [LEAVES] if any(map(describe_stated, shown)) else []
+    else:
+        told += [STATED] if any(map(describe_stated, shown)) else []
     return [*told, COUNTED_TWICE] if counts_rows_twice(rules) else told
 
 

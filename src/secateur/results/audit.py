@@ -348,7 +348,7 @@ class AuditCounter:
 
     def count(self, listed: LabelledRows) -> AuditCounts:
         """Count some rows."""
-        rules, (rows, truth, weights) = self.rules, listed
+        rules, (rows, truth, weights) = self.rules, listed[:3]
         share = np.full(rows.n_rows, 1.0) if weights is None else weights
         with np.errstate(over="ignore", under="ignore"):  # finish_audit refuses weights that cannot be squared
             squared = share**2

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from secateur.errors import did_you_mean, shorten
 from secateur.facts.checking import find_broken_facts
-from secateur.results.answer import describe_rarer, describe_stated
+from secateur.results.answer import describe_rarer, describe_stated, describe_targets
 from secateur.results.fidelity import read_agreement
 from secateur.results.intervals import find_interval
 from secateur.results.row_reading import (
@@ -37,10 +37,12 @@ from secateur.words.conditions import (
     read_value,
 )
 from secateur.words.plain_words import join_asked, read_asked
+from secateur.words.targets import read_amount
 
 __all__ = ["Explanation", "explain_row"]
 
 SHOWN_RULES = 20
+TINY = 1e-9  # values are rounded
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,10 @@ class _Seen(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether the tree says another class."""
+        """Whether the tree says another class, or a value beyond the tolerance."""
+        if self.rules.tree.is_regression:
+            said, line, limit = self.rules.leaf_answers[self.own], self.line.prediction, self.rules.tolerance
+            return bool(abs(said - line) > limit + TINY * max(abs(said), limit))
         return int(self.rules.paths.leaf_class[self.own]) != self.line.class_id
 
 
@@ -171,7 +176,7 @@ def explain_row(rules: Rules, row: Any) -> Explanation:
     values = {tree.feature_name(one): as_value(rules, one, cells[one], unseen) for one in tested}
     return Explanation(
         prediction=winner.prediction,
-        tree_prediction=tree.classes[int(paths.leaf_class[own])].item(),
+        tree_prediction=rules.leaf_answers[own].item(),
         rule=winner,
         covering=(*(() if winner.is_otherwise else (winner,)), *covering),
         failed={
@@ -230,7 +235,7 @@ def _describe(seen: _Seen) -> list[str]:
         word = "line" if rules.is_list else "rule"
         told = "; ".join(f"{word} {rule.index + 1} ({rule.class_name})" for rule in seen.others)
         lines.append(f"Also covered by {told}")
-    if any(rule.prediction != line.prediction for rule in seen.others):
+    if any(rule.prediction != line.prediction for rule in seen.others) and not rules.tree.is_regression:
         how = (
             "it stands first" if rules.is_list else "by training reliability, then support, fewer conditions and order"
         )
@@ -256,6 +261,8 @@ def _describe_rows(seen: _Seen) -> list[str]:
             f"These rules approximate {rules.fidelity.model}, which was not asked about this row.",
         ]
     words = _describe_share(rules, rules.counts[line.index], line.class_id)
+    if words is not None and rules.tree.is_regression:
+        words += describe_targets(line)
     return [] if words is None else [f"  {where}: {words}{describe_stated(line)}."]
 
 
@@ -281,6 +288,9 @@ def _describe_own_leaf(seen: _Seen) -> str:
     name = rules.tree.class_names[class_id]
     where = f"leaf {int(rules.paths.leaf_ids[place])}: {join_asked(read_asked(rules, links))}"
     said = f"But the tree itself says {name}" if seen.differs else f"The tree says {name} too"
+    if rules.tree.is_regression:
+        value = read_amount(float(rules.leaf_answers[place]))
+        said = f"{'But the' if seen.differs else 'The'} tree itself says {value}"
     if seen.absent and not seen.differs:
         return f"{said}; in which leaf depends on what is not given: {shorten(seen.absent)}."
     share = _describe_share(rules, rules.leaf_counts[place], class_id)
@@ -307,7 +317,7 @@ def _describe_broken(seen: _Seen) -> list[str]:
 def _find_share_interval(rules: Rules, counts: NDArray[np.float64], class_id: int) -> tuple[float, float] | None:
     """Find the limits of a class's share at 95 %; None without rows, or where counts are sums of weights."""
     total = float(counts.sum())
-    if not total > 0 or rules.is_weighted or not rules.is_ranked:
+    if not total > 0 or rules.is_weighted or not rules.is_ranked or rules.tree.is_regression:
         return None
     low, high = find_interval(float(counts[class_id]) / total, total)
     return float(low), float(high)
@@ -324,6 +334,8 @@ def _describe_share(rules: Rules, counts: NDArray[np.float64], class_id: int) ->
         rows = f"training rows of weight {read_count(total)}"
     else:
         rows = count_of(total, "training row")
+    if rules.tree.is_regression:
+        return rows
     words = f"{rows}, {read_share(float(counts[class_id]) / total)} {rules.tree.class_names[class_id]}"
     words += describe_rarer(counts, class_id, rules.tree.class_names)
     limits = _find_share_interval(rules, counts, class_id)

@@ -14,7 +14,7 @@ from secateur.facts.checking import check_facts
 from secateur.facts.stating import whole_by_dtype
 from secateur.kernels.running import map_stream
 from secateur.limits import MAX_MEMORY, format_bytes
-from secateur.rows.checking import check_finite, check_labels, check_rows, check_weights
+from secateur.rows.checking import check_answers, check_finite, check_labels, check_rows, check_weights
 from secateur.rows.encoding import as_objects, check_whole, read_column, read_source, rounds_twice
 from secateur.rows.row_source import Decider, GivenRows, MemoryRows, ModelTerms, Result, RowSource, Work, split_frame
 from secateur.rows.rows import LabelledRows, Rows
@@ -78,8 +78,8 @@ class BatchReader:
 
     def _read_labelled(self, batch: Any, first: int) -> LabelledRows:
         rows, named = self._read_rows(batch, first), f"The column {self.y!r} of {self.source.inner_name}"
-        labels = _read_labels(self.tree, batch.column(self.y), first, named)
-        return LabelledRows(rows, labels, self._read_weights(batch, first))
+        labels, targets = _read_answers(self.tree, batch.column(self.y), first, named)
+        return LabelledRows(rows, labels, self._read_weights(batch, first), targets)
 
     def _read_weights(self, batch: Any, first: int) -> NDArray[np.float64] | None:
         import pyarrow as pa
@@ -185,6 +185,19 @@ def _is_number(dtype: Any) -> bool:
     import pyarrow as pa
 
     return any(is_kind(dtype) for is_kind in (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean))
+
+
+def _read_answers(
+    tree: Tree, column: Any, first: int, name: str
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """Read labels, or the targets of a regression tree, which are numbers."""
+    import pyarrow as pa
+
+    if not tree.is_regression:
+        return _read_labels(tree, column, first, name), None
+    if not _is_number(column.type) and not pa.types.is_decimal(column.type):
+        raise InputError(f"{name} holds {column.type}, but the tree predicts numbers.")
+    return check_answers(tree, column.to_numpy(zero_copy_only=False), len(column), name=name, first=first)
 
 
 def _read_labels(tree: Tree, column: Any, first: int, name: str) -> NDArray[np.int64]:

@@ -102,6 +102,30 @@ def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y", first: int
     return codes
 
 
+def check_answers(
+    tree: Tree, y: Any, n_rows: int, *, name: str = "y", first: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """Return the class index of each label; for a regression tree noughts, and the targets as floats."""
+    if not tree.is_regression:
+        return check_labels(tree, y, n_rows, name=name, first=first), None
+    found = np.asarray(y)
+    try:
+        if found.dtype.kind in "mMSU" or (found.dtype == object and any(isinstance(one, str) for one in found.flat)):
+            raise ValueError("found texts or dates")
+        targets = found.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Expected {name} as numbers, because the tree predicts numbers: {error}.") from error
+    targets = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
+    if targets.shape != (n_rows,):
+        raise InputError(f"Expected {name} as one number for each of the {n_rows} rows, found shape {targets.shape}.")
+    if not np.isfinite(targets).all():
+        raise InputError(
+            f"{name} must hold finite numbers, but row {first + np.isfinite(targets).argmin()} does not: leave such "
+            "rows out."
+        )
+    return np.zeros(n_rows, dtype=np.int64), targets
+
+
 def check_weights(
     weights: Any, n_rows: int, *, is_part: bool = False, name: str = "sample_weight", first: int = 0
 ) -> NDArray[np.float64] | None:

@@ -17,7 +17,7 @@ from secateur.errors import InputError, did_you_mean, shorten
 from secateur.facts.checking import check_facts
 from secateur.facts.stating import whole_by_dtype
 from secateur.frames import check_unique, frame_columns
-from secateur.rows.checking import check_columns, check_labels, check_rows, check_weights, mark_finite
+from secateur.rows.checking import check_answers, check_columns, check_rows, check_weights, mark_finite
 from secateur.rows.encoding import as_objects
 from secateur.rows.rows import LabelledRows, Rows
 from secateur.rows.table_columns import derives, own_names, read_features
@@ -50,7 +50,7 @@ class ModelTerms(NamedTuple):
     @classmethod
     def of(cls, tree: Tree) -> ModelTerms:
         """Take the columns and labels of a tree, without columns that only its pipeline makes."""
-        return cls(own_names(tree), tree.classes)
+        return cls(own_names(tree), None if tree.is_regression else tree.classes)
 
 
 class Counter(Protocol[Counts]):
@@ -197,11 +197,11 @@ class MemoryRows(RowSource):
         held = self.hold(lambda: ModelTerms.of(tree), "")
         held.check_labelled()
         rows = held.read(tree)
-        class_ids = check_labels(tree, held.y, rows.n_rows)
+        class_ids, targets = check_answers(tree, held.y, rows.n_rows)
         weights = check_weights(held.sample_weight, rows.n_rows, is_part=is_part)
         if checks_facts and not isinstance(held.X, Rows):  # Rows were checked once for a whole forest
             check_facts(tree, rows, typed=whole_by_dtype(tree, held.types))
-        return LabelledRows(rows, class_ids, weights)
+        return LabelledRows(rows, class_ids, weights, targets)
 
     def map(
         self, tree: Tree, work: Work[Result], *, checks_facts: bool = False, features: Collection[int] | None = None

@@ -111,11 +111,12 @@ class Rows:
 
 
 class LabelledRows(NamedTuple):
-    """Rows with their classes and, if they have any, their weights."""
+    """Rows with their classes and, if they have any, their weights; for a regression tree, with their targets."""
 
     rows: Rows
-    class_ids: NDArray[np.int64]
+    class_ids: NDArray[np.int64]  # all 0 for a regression tree
     weights: NDArray[np.float64] | None
+    targets: NDArray[np.float64] | None = None
 
 
 # numpy routes so many rows in about as long as it takes to load compiled code.

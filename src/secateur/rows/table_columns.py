@@ -74,7 +74,8 @@ def find_texts(tree: Tree, y: Any = None) -> list[str]:
         for feature, (name, levels) in enumerate(zip(own_names(tree) or (), tree.categories, strict=False))
         if (levels and all(isinstance(level, str) for level in levels)) or tree.column_parser(feature) is not None
     ]
-    return [*texts, y] if isinstance(y, str) and tree.classes.dtype.kind == "U" else texts
+    is_text = tree.classes.dtype.kind == "U" and not tree.is_regression
+    return [*texts, y] if isinstance(y, str) and is_text else texts
 
 
 def find_beside(source: Source, name: Any, what: str) -> str | None:

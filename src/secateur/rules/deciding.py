@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.counting.coverage import count_covered
+from secateur.counting.targets import sum_targets
 from secateur.errors import ParameterError, did_you_mean
 from secateur.rows.rows import Rows
 from secateur.tree.facts import NO_FACTS
@@ -59,9 +60,11 @@ class LineCounts:
 
     decided: NDArray[np.float64]  # by each line, shape (n_lines, n_classes)
     covered: NDArray[np.float64]  # by each rule, whichever line decides them, shape (n_rules, n_classes)
+    sums: NDArray[np.float64] | None = None  # of what the targets of a line's rows lie above its value, and of squares
 
     def __add__(self, other: LineCounts) -> LineCounts:
-        return LineCounts(self.decided + other.decided, self.covered + other.covered)
+        sums = None if self.sums is None or other.sums is None else self.sums + other.sums
+        return LineCounts(self.decided + other.decided, self.covered + other.covered, sums)
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class LineCounter:
     def count(self, listed: LabelledRows) -> LineCounts:
         """Count some rows."""
         rules, n_classes = self.rules, self.rules.tree.n_classes
-        rows, class_ids, weights = listed
+        rows, class_ids, weights, targets = listed
         heavy = np.ones(rows.n_rows) if weights is None else weights
         line = rules.find_lines(rows)
         size = rules.n_lines * n_classes
@@ -82,7 +85,8 @@ class LineCounter:
         covered = np.full((len(rules), n_classes), np.nan)
         if len(rules) <= FEW_RULES:
             covered = count_covered(rules.tree, rules.paths, rules.deleted, listed, rules.leaves)
-        return LineCounts(decided, covered)
+        sums = None if targets is None else sum_targets(line, rules.answers, listed)
+        return LineCounts(decided, covered, sums)
 
     def add(self, total: LineCounts, part: LineCounts) -> LineCounts:
         """Add the counts of a further piece."""

@@ -128,7 +128,7 @@ def make_decision_list(rules: Rules) -> DecisionList:
         first_of.setdefault(asked.key_of(place), place)
     features = np.unique(asked.feature[asked.list_asks(first_of.values())]).tolist()
     tests_of = asked.make_tests(features)
-    labels, shares = rules.tree.classes[rules.class_ids].tolist(), rules.stated_shares.tolist()
+    labels, shares = rules.answers.tolist(), rules.stated_shares.tolist()
     order = rules.order.tolist()
     answering = [(order[place], tests_of(place)) for place in first_of.values()]
     if rules.is_list:  # sections are all that there is, so the last "otherwise" need not ask for its heading

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.methods import METHODS
-from secateur.methods.leaf_values import CLASSES_ONLY
+from secateur.methods.leaf_values import CLASSES_ONLY, LeafValues
 from secateur.rows.rows import apply_tree
 from secateur.rules.deciding import without_facts
 from secateur.tree.columns import BESIDE_A_LIMIT
@@ -17,7 +17,7 @@ from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 from secateur.tree.shares import divide_or_nan
 from secateur.words.assumptions import FactsUsed
 from secateur.words.conditions import count_conditions
-from secateur.words.reasons import Witnesses, make_reasons
+from secateur.words.reasons import VALUE_WORDS, Witnesses, make_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
     from secateur.words.reasons import Reason
 
-__all__ = ["LeafRules", "find_shares", "spread_shares"]
+__all__ = ["LeafRules", "spread_shares"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class LeafRules:
     @cached_property
     def leaf_reliability(self) -> NDArray[np.float64]:
         """Share of each leaf's rows in its class; NaN where not known or no row reaches it."""
-        return find_shares(self.leaf_counts, self.paths.leaf_class)
+        return self.find_shares(self.leaf_counts, self.paths.leaf_class)
 
     @cached_property
     def covered_support(self) -> NDArray[np.float64]:
@@ -107,7 +107,19 @@ class LeafRules:
     @cached_property
     def covered_reliability(self) -> NDArray[np.float64]:
         """Share of those rows in the leaf's class; NaN where not known or no row satisfies the rule."""
-        return find_shares(self.covered_counts, self.paths.leaf_class)
+        return self.find_shares(self.covered_counts, self.paths.leaf_class)
+
+    def find_shares(self, counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Find the share of a class among each row of counts; NaN without rows, and of a regression tree.
+
+        Parameters
+        ----------
+        counts : ndarray of float64, shape (n, n_classes)
+        class_ids : ndarray of int64, shape (n,)
+        """
+        if self.tree.is_regression:
+            return np.full(len(counts), np.nan)
+        return divide_or_nan(counts[np.arange(len(counts)), class_ids], counts.sum(axis=1))
 
     @cached_property
     def leaf_shares(self) -> NDArray[np.float64]:
@@ -126,6 +138,23 @@ class LeafRules:
             return self.leaf_counts
         own = self.tree.counts[self.paths.leaf_ids]
         return np.where((self.leaf_support > 0)[:, None], self.leaf_counts, own)
+
+    @cached_property
+    def leaf_answers(self) -> NDArray[Any]:
+        """What each leaf predicts, a label or a value, shape (n_leaves,)."""
+        return self.tree.answers[self.paths.leaf_ids]
+
+    def make_leaf_values(self, tolerance: float) -> LeafValues:
+        """Gather what leaves say, as lines of a list with this tolerance answer for them.
+
+        Parameters
+        ----------
+        tolerance : float
+        """
+        values = self.leaf_answers if self.tree.is_regression else None
+        looks = tolerance < CLASSES_ONLY and values is None
+        counts = np.nan_to_num(self.value_counts) if looks else np.zeros_like(self.leaf_counts)
+        return LeafValues(self.paths.leaf_class, counts, np.nan_to_num(self.leaf_support), tolerance, values)
 
     @cached_property
     def assimilated_into(self) -> NDArray[np.int64]:
@@ -206,7 +235,8 @@ class LeafRules:
         """
         making = self.making
         spending = {"budget": making.budget} if making.budget else {}
-        spending |= {"tolerance": making.tolerance} if making.tolerance < CLASSES_ONLY or making.budget else {}
+        is_told = making.tolerance < CLASSES_ONLY or making.budget or self.tree.is_regression
+        spending |= {"tolerance": making.tolerance} if is_told else {}
         found = make_reasons(
             self.tree,
             self.paths,
@@ -215,13 +245,13 @@ class LeafRules:
             {**self.parameters, **spending},
             self._witnesses,
             self.facts_used.of_rule(place),
-            METHODS[self.method].words,
+            VALUE_WORDS if self.tree.is_regression else METHODS[self.method].words,
         )
         return {reason.link_id: reason for reason in found}
 
     @cached_property
     def _witnesses(self) -> Witnesses:
-        if self.budget:
+        if self.budget or self.tree.is_regression:  # reasons name the leaves that conditions keep out
             return Witnesses(self.tree, self.paths, self.deletions, None)
         known = self.tree if self.parameters.get("domain_knowledge", True) else without_facts(self.tree)
         return Witnesses(known, self.paths, self.deletions, METHODS[self.method].witness)
@@ -242,11 +272,6 @@ class LeafRules:
         """Remarks of the method, on facts that are not used, and of the pipeline, a sentence each."""
         unused = [f"The tree does not ask for the column of the fact {fact!r}." for fact in self.tree.facts.unused]
         return (*self.making.notes, *unused, *(() if self.tree.columns is None else self.tree.columns.remarks))
-
-
-def find_shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Find the share of a class among each row of counts."""
-    return divide_or_nan(counts[np.arange(len(counts)), class_ids], counts.sum(axis=1))
 
 
 def spread_shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from secateur.frames import make_frame
 from secateur.tree.shares import none_if_nan
 from secateur.words.conditions import Condition, join_conditions, read_conditions
 from secateur.words.plain_words import join_asked, read_asked
+from secateur.words.targets import read_target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,13 +135,16 @@ class Rule:
 
     @property
     def prediction(self) -> Label:
-        """The class that the line predicts, as the model labels it."""
-        label: Label = self._rules.tree.classes[self.class_id].item()
-        return label
+        """The class that the line predicts, as the model labels it; of a regression tree, the value."""
+        answer: Label = self._rules.answers[self.index].item()
+        return answer
 
     @property
     def class_name(self) -> str:
-        """The name of the predicted class."""
+        """The name of the predicted class; of a regression tree, the value in words."""
+        rules = self._rules
+        if rules.tree.is_regression:
+            return read_target(float(rules.answers[self.index]), self.window, rules.tolerance)
         return self._rules.tree.class_names[self.class_id]
 
     @property
@@ -206,6 +210,18 @@ class Rule:
         return None if np.isnan(own).any() else (_whole(own.sum()), _whole(own[self.class_id]))
 
     @property
+    def target_mean(self) -> float | None:
+        """Of a regression list: mean target of the training rows that the line decides; None where not known."""
+        moments = self._rules.target_moments
+        return None if moments is None else none_if_nan(moments[self.index, 0])
+
+    @property
+    def target_spread(self) -> float | None:
+        """Of a regression list: standard deviation of those targets; None where not known."""
+        moments = self._rules.target_moments
+        return None if moments is None else none_if_nan(moments[self.index, 1])
+
+    @property
     def class_counts(self) -> tuple[float, ...] | None:
         """(Weighted) training rows of each class among them; None where not known."""
         counts = self._rules.counts[self.index]
@@ -257,18 +273,31 @@ class Rule:
 
     @property
     def share(self) -> float | None:
-        """The share of its class that the line states: within the tolerance of that of every leaf it answers for."""
+        """The share of its class that the line states: within the tolerance of that of every leaf it answers for.
+
+        Of a regression tree it is the value that the line predicts.
+        """
         layout = self._rules.layout
         return None if layout is None else none_if_nan(layout.shares[self.index])
 
     @property
     def window(self) -> tuple[float, float] | None:
-        """The least and the largest share of the leaves that the line may answer for; None where it states none."""
+        """The least and the largest share (or value) of the leaves that the line may answer for; None if none."""
         layout = self._rules.layout
         if layout is None or np.isnan(layout.windows[self.index]).any():
             return None
         low, high = layout.windows[self.index].tolist()
         return low, high
+
+    @property
+    def least(self) -> float | None:
+        """Of a regression tree: the least value of the leaves that the line may answer for."""
+        return None if self.window is None else self.window[0]
+
+    @property
+    def largest(self) -> float | None:
+        """Of a regression tree: the largest value of the leaves that the line may answer for."""
+        return None if self.window is None else self.window[1]
 
     @property
     def text(self) -> str:
@@ -278,7 +307,8 @@ class Rule:
         if self.is_otherwise:
             word = rules.rest_word(self._section)
             asked = f"{asked}, {word}" if self.kept_ids else word
-        return f"{asked} => {self.class_name}"
+        answer = repr(float(self.prediction)) if rules.tree.is_regression else self.class_name
+        return f"{asked} => {answer}"
 
     @property
     def asks(self) -> tuple[str, ...]:

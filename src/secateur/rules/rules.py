@@ -19,13 +19,13 @@ from secateur.errors import ParameterError
 from secateur.frames import frame_columns
 from secateur.methods import METHODS
 from secateur.methods.leaf_masks import make_mask
-from secateur.methods.leaf_values import CLASSES_ONLY, LeafValues, Stated
+from secateur.methods.leaf_values import CLASSES_ONLY, Stated
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.rows import apply_tree, follow
 from secateur.rows.table_columns import find_texts
 from secateur.rules.deciding import Deciding, check_of, without_facts
-from secateur.rules.leaf_rules import LeafRules, find_shares, spread_shares
+from secateur.rules.leaf_rules import LeafRules, spread_shares
 from secateur.rules.line_routes import LineRoutes, grow_routes
 from secateur.rules.making import Choice, StoredContent
 from secateur.rules.rule import ArraySequence, Rule, Section
@@ -35,6 +35,7 @@ from secateur.tree.shares import none_if_nan
 from secateur.words.assumptions import find_facts_of_list
 from secateur.words.conditions import count_conditions, count_of, read_conditions, read_share
 from secateur.words.plain_words import find_voice
+from secateur.words.targets import read_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from secateur.results.explanation import Explanation
     from secateur.results.fidelity import Fidelity
     from secateur.results.overlaps import Overlaps
+    from secateur.results.value_audit import ValueAudit
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import LabelledRows, Rows
     from secateur.rules.layout import Layout
@@ -85,6 +87,9 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         The sections of a list, and what its lines state; None if there is a rule for each leaf.
     decided_counts : ndarray of float64, shape (n_lines, n_classes), default=None
         (Weighted) training rows of each class that each line of a list decides; NaN where not known.
+    target_moments : ndarray of float64, shape (n_lines, 2), default=None
+        Of a list of a regression tree: mean and standard deviation of the targets of the training rows that each line
+        decides; NaN for a line without rows.
     choice : Choice, default=None
         The rules of all leaves that a list was chosen from.
     fidelity : Fidelity, default=None
@@ -116,6 +121,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     leaves: NDArray[np.int64]
     layout: Layout | None = None
     decided_counts: NDArray[np.float64] | None = None
+    target_moments: NDArray[np.float64] | None = None
     choice: Choice | None = field(default=None, repr=False)
     fidelity: Fidelity | None = field(default=None, repr=False)
     training: GivenRows | None = field(default=None, repr=False)
@@ -127,7 +133,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
 
     def __post_init__(self) -> None:
         arrays = [*vars(self.deletions).values(), self.leaf_counts, self.covered_counts, self.leaves]
-        arrays += [] if self.decided_counts is None else [self.decided_counts]
+        arrays += [one for one in (self.decided_counts, self.target_moments) if one is not None]
         for array in arrays:
             array.flags.writeable = False
 
@@ -144,7 +150,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     @property
     def keeps_shares(self) -> bool:
         """Whether each line states a share, which lies within the tolerance of that of a row's own leaf."""
-        return self.layout is not None and self.tolerance < CLASSES_ONLY
+        return self.layout is not None and (self.tolerance < CLASSES_ONLY or self.tree.is_regression)
 
     @cached_property
     def each_leaf(self) -> Rules:
@@ -160,7 +166,13 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
             choice=None,
             fidelity=None,
             unseen=None,
-            making=replace(self.making, budget=0.0, tolerance=CLASSES_ONLY, of=None),
+            target_moments=None,
+            making=replace(
+                self.making,
+                budget=0.0,
+                tolerance=self.tolerance if self.tree.is_regression else CLASSES_ONLY,
+                of=None,
+            ),
         )
 
     @cached_property
@@ -204,8 +216,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     def find_answerable(self) -> list[int]:
         """Find the leaves that each line of a list may answer for: of its class, and near its share; as bit masks."""
         assert self.layout is not None
-        counts = np.nan_to_num(self.value_counts)
-        values = LeafValues(self.paths.leaf_class, counts, np.nan_to_num(self.leaf_support), self.tolerance)
+        values = self.make_leaf_values(self.tolerance)
         return [
             make_mask(
                 np.flatnonzero(~values.find_off(class_id, None if share != share else Stated(share, *window))).tolist()
@@ -234,6 +245,13 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         every[self.layout.rule_lines], every[self.layout.rest_lines] = own, self.layout.defaults
         return every
 
+    @cached_property
+    def answers(self) -> NDArray[Any]:
+        """What each line predicts, a label or a value, shape (n_lines,)."""
+        if not self.tree.is_regression:
+            return self.tree.classes[self.class_ids]
+        return self.leaf_answers[self.leaves] if self.layout is None else self.layout.shares
+
     @property
     def counts(self) -> NDArray[np.float64]:
         """(Weighted) training rows of each class beside each line, shape (n_lines, n_classes): see ``Rule.support``."""
@@ -252,12 +270,12 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     @cached_property
     def reliability(self) -> NDArray[np.float64]:
         """Share of those rows in the line's class; NaN where not known, or without rows."""
-        return find_shares(self.counts, self.class_ids)
+        return self.find_shares(self.counts, self.class_ids)
 
     @property
     def stated_shares(self) -> NDArray[np.float64]:
         """The share of its class that each line gives a row: the one that it states, else that of its rows."""
-        if self.layout is None:
+        if self.layout is None or self.tree.is_regression:
             return self.reliability
         return np.where(np.isnan(self.layout.shares), self.reliability, self.layout.shares)
 
@@ -276,7 +294,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         without a stated share, all classes have that of these rows, and without rows the line's class has all.
         """
         spread = spread_shares(self.counts, self.class_ids)
-        if not self.keeps_shares or self.layout is None:
+        if not self.keeps_shares or self.layout is None or self.tree.is_regression:
             return spread
         every, stated = np.arange(self.n_lines), self.layout.shares
         others = np.nan_to_num(self.counts)
@@ -362,6 +380,8 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
 
     @property
     def _promise(self) -> str:
+        if self.tree.is_regression:
+            return self._promise_values()
         if self.layout is None:
             return METHODS[self.method].promise(self.parameters)
         within = f"a share within {100 * self.tolerance:.6g} points of that of its leaf in the tree"
@@ -380,6 +400,22 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
             f"Of the training rows{by_weight}, of all and of those of each class that the tree predicts, at most "
             f"{100 * self.budget:.6g} % {means}; on other rows that is an estimate, not a bound."
         )
+
+    def _promise_values(self) -> str:
+        """Say what is preserved of values."""
+        near = f"within {read_limit(self.tolerance)} of what the tree predicts" if self.tolerance else "the tree's own"
+        if self.budget:
+            by_weight = " (by weight)" if self.is_weighted else ""
+            return (
+                f"Of the training rows{by_weight}, at most {100 * self.budget:.6g} % get a value that is not {near}; "
+                "on other rows that is an estimate, not a bound."
+            )
+        if self.layout is None:
+            return (
+                "Exact for every possible row: each row is covered, and every rule that covers it predicts a value "
+                f"that is {near}."
+            )
+        return f"Exact for every possible row: each row gets a value that is {near}."
 
     @cached_property
     def assumptions(self) -> tuple[str, ...]:
@@ -456,7 +492,12 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         ndarray of labels, shape (n_rows,)
             For a Spark DataFrame, that DataFrame with a lazily computed ``prediction`` column added.
         """
-        return self._on_rows("predict", X, lambda rows: self.tree.classes[self.decide(rows)])
+        return self._on_rows("predict", X, self._answer)
+
+    def _answer(self, rows: Rows) -> NDArray[Any]:
+        if self.tree.is_regression:
+            return self.answers[self.find_lines(rows)]  # type: ignore[no-any-return]
+        return self.tree.classes[self.decide(rows)]  # type: ignore[no-any-return]
 
     def decide(self, rows: Rows) -> NDArray[np.int64]:
         """Find the class index of each row, for rows in the tree's own terms; :meth:`predict` takes any rows.
@@ -532,6 +573,8 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         ndarray of float64, shape (n_rows, n_classes)
         """
         check_of(of)
+        if self.tree.is_regression:
+            raise ParameterError("These rules predict numbers, which have no probabilities: call predict.")
         if of == "line" and self.is_counted:
             return self._on_rows("predict_proba", X, lambda rows: self.shares[self.find_lines(rows)])
         return self._on_rows("predict_proba", X, lambda rows: self.leaf_shares[self.find_leaves(rows)])
@@ -618,7 +661,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
 
         return explain_row(self, row)
 
-    def audit(self, X: Any, y: Any, *, sample_weight: Any = None, since: Audit | None = None) -> Audit:
+    def audit(self, X: Any, y: Any, *, sample_weight: Any = None, since: Audit | None = None) -> Audit | ValueAudit:
         """Measure what was deleted and what it changed, against the source tree on these rows; line by line, too.
 
         Parameters
@@ -634,9 +677,10 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
             training rows, which the rules were fitted to.
         """
         from secateur.results.audit import audit_rows
+        from secateur.results.value_audit import audit_values
 
         with self._open(X, y, sample_weight) as rows:
-            return audit_rows(self, rows, since)
+            return (audit_values if self.tree.is_regression else audit_rows)(self, rows, since)
 
     def measure(self, X: Any, y: Any, sample_weight: Any = None) -> Rules:
         """Count rows that had no part in making the rules, so that every output shows them first.
@@ -667,6 +711,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         """
         from secateur.results.audit import count_unseen
 
+        self.tree.require_classes("Counting unseen rows by class")
         with self._open(X, y, sample_weight) as rows:
             return self.change(unseen=count_unseen(self, rows, GivenRows(X, y, sample_weight)))
 
@@ -698,6 +743,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         """
         from secateur.results.overlaps import find_overlaps
 
+        self.tree.require_classes("Which rules of different classes share rows")
         with self._open(X, None, sample_weight) as rows:
             return find_overlaps(self, rows)
 
@@ -902,9 +948,9 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         return rules_to_table(self)
 
 
-def as_matrix(listed: LabelledRows) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]:
-    """Give rows as the independent checker takes them."""
-    return listed.rows.matrix, listed.class_ids, listed.weights
+def as_matrix(listed: LabelledRows) -> tuple[NDArray[Any], NDArray[np.int64], Any, Any]:
+    """Give rows, classes, weights and targets as the independent checker takes them."""
+    return listed.rows.matrix, *listed[1:]
 
 
 def _assume(facts: tuple[str, ...]) -> str:

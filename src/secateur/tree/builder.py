@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from secateur.errors import InvalidTreeError
-from secateur.tree.tree import Label, Tree, make_tree
+from secateur.tree.tree import VALUE, Label, Tree, make_tree
 
 
 @dataclass
@@ -21,6 +21,7 @@ class _Node:
     missing_left: bool = False
     leaf_class: int = -1
     counts: list[float] | None = None
+    value: float = float("nan")
     left: int = -1
     right: int = -1
 
@@ -30,8 +31,8 @@ class TreeBuilder:
 
     Parameters
     ----------
-    classes : sequence of labels
-        The labels, in the order of the counts given to :meth:`leaf`.
+    classes : sequence of labels, or None
+        The labels, in the order of the counts given to :meth:`leaf`; None for a regression tree.
     feature_names : sequence of str
         The columns, in the order of the rows' columns.
     categories : mapping of str to sequence of labels, default=None
@@ -60,14 +61,15 @@ class TreeBuilder:
 
     def __init__(
         self,
-        classes: Sequence[Label],
+        classes: Sequence[Label] | None,
         feature_names: Sequence[str],
         *,
         categories: Mapping[str, Sequence[Label]] | None = None,
         accepts_missing: bool | Sequence[str] = False,
         dtype: str = "float32",
     ) -> None:
-        self._classes = list(classes)
+        self._is_regression = classes is None
+        self._classes = [VALUE] if classes is None else list(classes)
         self._names = [str(name) for name in feature_names]
         self._dtype = dtype
         self._categories = {self._feature(name): list(levels) for name, levels in (categories or {}).items()}
@@ -167,9 +169,11 @@ class TreeBuilder:
         Parameters
         ----------
         counts : sequence of float, default=None
-            (Weighted) training rows of each class. Give them for all leaves or for none.
+            (Weighted) training rows of each class, of a regression tree ``[rows]``. Give them for all leaves or for
+            none.
         prediction : label, default=None
-            The predicted class; by default the one with the largest count, the first of equals.
+            The predicted class; by default the one with the largest count, the first of equals. Of a regression tree
+            the value.
         parent : int, default=None
             Id of the parent; None for a tree of one leaf.
         side : {"left", "right"}, default=None
@@ -184,11 +188,21 @@ class TreeBuilder:
             raise InvalidTreeError("A leaf needs counts, a prediction, or both.")
         if counts is not None and len(counts) != len(self._classes):
             raise InvalidTreeError(f"Expected {len(self._classes)} class counts for a leaf, found {len(counts)}.")
+        if self._is_regression:
+            if isinstance(prediction, (bool, str)) or prediction is None:
+                raise InvalidTreeError(
+                    f"A leaf of a regression tree needs its value as prediction, found {prediction!r}."
+                )
+            value, prediction = float(prediction), VALUE
+        else:
+            value = float("nan")
         if prediction is not None and prediction not in self._classes:
             raise InvalidTreeError(f"{prediction!r} is none of the classes {self._classes}.")
         chosen = self._classes.index(prediction) if prediction is not None else int(np.argmax(np.asarray(counts)))
         return self._add(
-            _Node(leaf_class=chosen, counts=None if counts is None else list(map(float, counts))), parent, side
+            _Node(leaf_class=chosen, counts=None if counts is None else list(map(float, counts)), value=value),
+            parent,
+            side,
         )
 
     def build(self) -> Tree:
@@ -223,6 +237,7 @@ class TreeBuilder:
             left_categories={place: node.codes for place, node in enumerate(nodes) if node.codes is not None},
             leaf_class=[node.leaf_class for node in nodes],
             counts=counts if has_counts else None,
+            values=[node.value for node in nodes] if self._is_regression else None,
             classes=self._classes,
             n_features=len(self._names),
             accepts_missing=self._accepts,

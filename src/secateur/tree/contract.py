@@ -29,6 +29,7 @@ def check_tree(tree: Tree) -> None:
     _check_splits(tree)
     _check_category_sets(tree)
     _check_counts(tree)
+    _check_values(tree)
     _check_columns(tree)
     _check_facts(tree)
     _check_parsers(tree)
@@ -133,6 +134,14 @@ def _check_counts(tree: Tree) -> None:
         if not 0 <= counts.min() <= counts.max() < np.inf:  # NaN compares false
             sound = np.isfinite(counts) & (counts >= 0)
             _require_each(np.asarray(sound.all(axis=1)), "has a negative or infinite class count")
+
+
+def _check_values(tree: Tree) -> None:
+    if tree.values is not None:
+        require(tree.n_classes == 1, f"a regression tree has one class, found {tree.n_classes}")
+        wanted = (tree.n_nodes,)
+        require(tree.values.shape == wanted, f"values has shape {tree.values.shape}, expected {wanted}")
+        _require_each(np.isfinite(tree.values) == tree.is_leaf, "must have a finite value if it is a leaf, else NaN")
 
 
 def _check_columns(tree: Tree) -> None:

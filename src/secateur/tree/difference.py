@@ -19,6 +19,7 @@ ARRAYS = {
     "category_offsets": "its splits test other categories",
     "category_codes": "its splits test other categories",
     "leaf_class": "its leaves predict other classes",
+    "values": "its leaves predict other values",
 }
 
 

@@ -42,7 +42,7 @@ ARRAYS: dict[str, tuple[Any, str, str]] = {
     "counts": (np.float64, "iuf", "numbers"),
 }
 OPTIONAL = ("monotone", "counts")
-RARE = ("columns", "facts", "column_parsers")  # which are written only if a tree has them
+RARE = ("columns", "facts", "column_parsers", "values")  # which are written only if a tree has them
 
 
 def tree_to_json(tree: Tree) -> str:
@@ -98,6 +98,8 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
         plain["facts"] = _to_plain(_write_facts(tree.facts))
     if tree.column_parsers:
         plain["column_parsers"] = _write_parsers(tree.column_parsers)
+    if tree.values is not None:
+        plain["values"] = [_write_number(value) for value in tree.values.tolist()]
     return {"format": FORMAT, "version": VERSION, **plain}
 
 
@@ -114,7 +116,8 @@ def tree_from_dict(content: object) -> Tree:
         }
         tree = Tree(
             **arrays,
-            threshold=np.array([np.nan if x is None else _read_number(x) for x in fields["threshold"]]),
+            threshold=_read_numbers(fields["threshold"]),
+            values=None if fields.get("values") is None else _read_numbers(fields["values"]),
             classes=np.array(fields["classes"]),
             n_features=_read_whole(fields["n_features"]),
             categories=tuple(None if levels is None else tuple(levels) for levels in fields["categories"]),
@@ -267,6 +270,10 @@ def _read_number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"expected a number, 'inf' or '-inf', found {value!r}")
     return float(value)
+
+
+def _read_numbers(values: Sequence[object]) -> NDArray[np.float64]:
+    return np.array([np.nan if one is None else _read_number(one) for one in values], dtype=np.float64)
 
 
 def _read_whole(value: object) -> int:

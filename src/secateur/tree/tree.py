@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.errors import ParameterError
 from secateur.tree.columns import ColumnParser, Columns, show_text
 from secateur.tree.contract import check_tree, require
 from secateur.tree.facts import NO_FACTS, Facts
@@ -22,13 +23,16 @@ from secateur.tree.facts import NO_FACTS, Facts
 Label = str | int | float | bool
 """What a class label or a category may be: the scalars that JSON can carry exactly."""
 
+VALUE = "value"
+"""The only class of a regression tree, whose leaves differ by their values."""
+
 # Up to this size, plain Python node by node is faster than numpy level by level.
 SMALL_TREE_NODES = 1_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
-    """A fitted binary classification tree as parallel arrays.
+    """A fitted binary tree, of classes or of values (regression), as parallel arrays.
 
     The i-th element of each node array holds information about node ``i``; node 0 is the root. Node ids
     are the source library's own ids. Build one with :func:`secateur.from_model`,
@@ -78,6 +82,9 @@ class Tree:
     column_parsers : tuple of (ColumnParser or None), length n_features or 0
         For a numeric feature whose column holds text or dates: which number each of them means. For one of categories:
         that blanks around its texts do not count. Empty if no column has a parser.
+    values : ndarray of float64, shape (n_nodes,), or None
+        Of a regression tree: what each leaf predicts, NaN at internal nodes. Such a tree has one class, and ``counts``
+        are its rows.
 
     Examples
     --------
@@ -110,6 +117,7 @@ class Tree:
     columns: Columns | None = None
     facts: Facts = NO_FACTS
     column_parsers: tuple[ColumnParser | None, ...] = ()
+    values: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "class_names", tuple(map(show_text, self.class_names)))
@@ -123,6 +131,27 @@ class Tree:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.classes)
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether leaves predict values, not classes."""
+        return self.values is not None
+
+    @property
+    def answers(self) -> NDArray[Any]:
+        """What each leaf predicts, a label or a value, shape (n_nodes,); at internal nodes nothing that counts."""
+        return self.classes[self.leaf_class] if self.values is None else self.values
+
+    def require_classes(self, what: str) -> None:
+        """Raise if the tree predicts numbers, for something that is about classes.
+
+        Parameters
+        ----------
+        what : str
+            What was asked for; it begins the message.
+        """
+        if self.is_regression:
+            raise ParameterError(f"{what} is about classes, and these rules predict numbers.")
 
     @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:
@@ -307,10 +336,12 @@ class Tree:
         return {one.name: getattr(self, one.name) for one in fields(self)}  # what follows from them can be found again
 
     def __repr__(self) -> str:
-        labels = ", ".join(self.class_names[:5]) + (", …" if self.n_classes > 5 else "")
+        labels = f"classes {', '.join(self.class_names[:5])}{', …' if self.n_classes > 5 else ''}"
+        if self.values is not None:
+            labels = f"values {np.nanmin(self.values):.6g} to {np.nanmax(self.values):.6g}"
         leaves = f"{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}"
         features = f"{self.n_features} feature{'s' if self.n_features != 1 else ''}"
-        return f"<Tree: {leaves}, depth {self.depth}, {features}, classes {labels}>"
+        return f"<Tree: {leaves}, depth {self.depth}, {features}, {labels}>"
 
 
 def make_tree(
@@ -319,9 +350,10 @@ def make_tree(
     children_right: object,
     feature: object,
     threshold: object,
-    leaf_class: object,
-    classes: object,
+    leaf_class: object = 0,
+    classes: object = (VALUE,),
     n_features: int,
+    values: object = None,
     counts: object = None,
     missing_left: object = None,
     accepts_missing: object = False,
@@ -336,7 +368,8 @@ def make_tree(
     """Assemble and check a :class:`Tree` from array-likes; the slots that a node does not use get their fixed values.
 
     The parameters are the tree's attributes, but for ``left_categories``: the codes that go left at each categorical
-    split, by node. ``missing_left=None`` sends NaN right everywhere; one ``accepts_missing`` holds for all columns.
+    split, by node. With ``values``, which those of leaves alone matter of, it is a regression tree, and classes are
+    left out. ``missing_left=None`` sends NaN right everywhere; one ``accepts_missing`` holds for all columns.
     """
     left = np.array(children_left, dtype=np.int64)
     leaf = left < 0
@@ -345,15 +378,19 @@ def make_tree(
         "children_right": np.array(children_right, dtype=np.int64),
         "feature": np.array(feature, dtype=np.int64),
         "threshold": np.array(threshold, dtype=np.float64),
-        "leaf_class": np.array(leaf_class, dtype=np.int64),
+        "leaf_class": np.array(leaf_class if values is None else np.zeros(len(left)), dtype=np.int64),
         "missing_left": np.zeros(len(left), bool) if missing_left is None else np.array(missing_left, dtype=bool),
     }
+    if values is not None:
+        arrays["values"] = np.array(values, dtype=np.float64)
     for name, column in arrays.items():
         if column.shape != left.shape:
             require(False, f"{name} has shape {column.shape}, but there are {len(left)} nodes")
     arrays["feature"][leaf] = -1
     arrays["threshold"][leaf] = np.nan
     arrays["leaf_class"][~leaf] = -1
+    if values is not None:
+        arrays["values"][~leaf] = np.nan
     accepts = np.empty(n_features, dtype=bool)
     accepts[:] = accepts_missing
     if accepts.any():

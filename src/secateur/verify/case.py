@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from secateur.verify.boxes import Paths
     from secateur.verify.placed_rows import PlacedRows
 
-    Chunk = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64] | None]
+    Weights = NDArray[np.float64] | None
+    Chunk = tuple[NDArray[Any], NDArray[np.int64], Weights, NDArray[np.float64] | None]
     Domain = tuple[NDArray[Any], NDArray[np.int64]]
     RowReader = Callable[[], Iterable[Chunk]]
 

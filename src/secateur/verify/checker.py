@@ -8,7 +8,7 @@ import numpy as np
 
 from secateur.verify.case import COUNT_TOLERANCE, Case
 from secateur.verify.fields import FIELDS, Check
-from secateur.verify.lists import check_list
+from secateur.verify.lists import check_list, check_values_kept_out
 from secateur.verify.promises import EACH_LEAF, check_promises, check_structure
 from secateur.verify.reasons import check_reasons
 from secateur.verify.unseen import check_unseen
@@ -44,21 +44,22 @@ def verify_rules(
     ----------
     tree : Tree
     record : mapping
-        The rules without their words: ``method``, ``parameters``, ``is_ranked``, ``is_weighted``; of a file
-        (``is_stored``) ``digest_ok``, ``words_ok`` and, if another version wrote it, ``worded_by``; ``named_rows``,
-        whether the rows have names of columns; for each leaf, in arrays, ``leaf_ids``, ``predictions``,
+        The rules without their words: ``method``, ``parameters``, ``tolerance``, ``is_ranked``, ``is_weighted``; of a
+        file (``is_stored``) ``digest_ok``, ``words_ok`` and, if another version wrote it, ``worded_by``;
+        ``named_rows``, whether the rows have names of columns; for each leaf, in arrays, ``leaf_ids``, ``predictions``,
         ``class_counts`` and ``leaf_counts`` (NaN where not known); for each edge of each leaf's path, leaf after leaf
         and root to leaf, ``links``, ``deleted``, ``kinds``, ``before``, ``after``, ``numbers`` and ``nodes``, where
         ``links[offsets[i]:offsets[i + 1]]`` are those of leaf ``i``. All this before lines were chosen. ``list`` is
         None, or of a list ``leaves`` (places of the written rules), ``nodes``, ``defaults`` and ``starts`` (where each
         section begins, the class of its "otherwise", and its first rule), ``shares`` and ``windows`` (what each line
         states), ``budget``, ``tolerance``, the columns of edges as they are written (``nodes_of_edges`` instead of
-        ``nodes``), ``class_counts`` of the rules, ``decided_counts`` of the lines, ``stands_for`` (places of leaves,
-        for each line) and ``approximates`` (the model that the tree stands in for). ``unseen`` is None, or has
-        ``line_counts``, ``leaf_counts`` and ``squares`` of rows that had no part in making the rules.
+        ``nodes``), ``class_counts`` of the rules, ``decided_counts`` and ``target_moments`` of the lines,
+        ``stands_for`` (places of leaves, for each line) and ``approximates`` (the model that the tree stands in for).
+        ``unseen`` is None, or has ``line_counts``, ``leaf_counts`` and ``squares`` of rows that had no part in making
+        the rules.
     read_rows : callable, default=None
-        Gives the training rows in parts, each a matrix in the tree's dtype and codes, class indices, and weights or
-        None; called once, or twice for a list.
+        Gives the training rows in parts, each a matrix in the tree's dtype and codes, class indices, weights or None,
+        and of a regression tree the targets, else None; called once, or twice for a list.
     domain : tuple of (matrix, class_ids), default=None
         The listed cases of ``mismatch-certified``.
     comparison : Comparison, default=None
@@ -81,6 +82,7 @@ def verify_rules(
         if comparison is not None:
             case.report(comparison.title, list(comparison.differing))
         check_promises(case)
+        check_values_kept_out(case)
         if record["list"] is not None:
             case.checks[:] = [f"chosen from {check}" if check == EACH_LEAF else check for check in case.checks]
             check_list(case, comparison)

@@ -21,14 +21,14 @@ from secateur.verify.promises import EXACT
 from secateur.verify.verification import NOT_RECOUNTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from secateur.tree.difference import Comparison
     from secateur.verify.case import Case
 
-__all__ = ["check_list", "decide_rows"]
+__all__ = ["check_list", "check_values_kept_out", "decide_rows"]
 
 OWN_METHOD = "exact"  # whose lists have lines of their own; others are made of the rules of their method
 PAID_KIND, DEAR_KIND, HEADING_KIND, KEPT_KIND = "paid", "too-dear", "heading", "keeps-out"
@@ -64,6 +64,11 @@ class _Lines:
     def is_exact(self) -> bool:
         """Whether every possible row is promised its class, and its share if lines state one."""
         return self.case.method in EXACT and not self.stated["budget"]
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether lines state values."""
+        return self.case.tree.values is not None
 
     @cached_property
     def section_of_rule(self) -> NDArray[np.int64]:
@@ -103,8 +108,10 @@ class _Lines:
 
     @cached_property
     def values(self) -> list[Fraction]:
-        """The share of its class that each leaf has: of the rows that reach it, else as the tree counts."""
+        """The value of each leaf, or the share of its class: of rows that reach it, else as the tree counts."""
         tree, found = self.case.tree, []
+        if tree.values is not None:
+            return [Fraction(value) for value in tree.values[self.case.leaves].tolist()]
         for place, own in enumerate(self.case.classes.tolist()):
             counts = self.case.record["leaf_counts"][place]
             if tree.counts is not None and not counts.sum() > 0:
@@ -121,7 +128,9 @@ class _Lines:
 
     @property
     def slack(self) -> Fraction:
-        """How far rounding may move a share."""
+        """How far rounding may move a share, or a value."""
+        if self.is_regression:
+            return ROUNDED * max(Fraction(repr(float(self.stated["tolerance"]))), *map(abs, self.values))
         return ROUNDED if self.is_whole else Fraction(1, 10**9)
 
     def answers(self, line: int, leaf: int) -> bool:
@@ -215,16 +224,18 @@ def _check_shares(case: Case, lines: _Lines) -> bool:
     tolerance = Fraction(repr(float(lines.stated["tolerance"])))
     stated = ~np.isnan(shares)
     broken = []
-    if (stated != (tolerance < 1)).any() or (np.isnan(windows) == stated[:, None]).any():
+    if (stated != (tolerance < 1 or lines.is_regression)).any() or (np.isnan(windows) == stated[:, None]).any():
         broken.append("Lines state shares although only classes are kept, or state none although shares are.")
     for line in np.flatnonzero(stated & ~np.isnan(windows).any(axis=1)).tolist():
         low, high = (Fraction(float(end)) for end in windows[line])
         share = Fraction(float(shares[line]))
-        is_ordered = 0 <= low <= high <= 1 and high - low <= 2 * tolerance + lines.slack
+        is_ordered = low <= high and high - low <= 2 * tolerance + lines.slack
+        is_ordered = is_ordered and (lines.is_regression or 0 <= low <= high <= 1)
         if not is_ordered or not high - tolerance - lines.slack <= share <= low + tolerance + lines.slack:
             broken.append(f"{lines.name(line)} states {shares[line]:.4g}, beyond {tolerance} of an end of its window.")
     if stated.any() or broken:
-        case.report("each line states a share that is within the tolerance of both ends of its window", broken)
+        what = "value" if lines.is_regression else "share"
+        case.report(f"each line states a {what} that is within the tolerance of both ends of its window", broken)
     return not broken
 
 
@@ -270,7 +281,10 @@ def _check_leaves(case: Case, lines: _Lines, boxes: Boxes, is_reached: NDArray[n
         which = (
             "meets, and every leaf that is left to otherwise, has" if lines.is_exact else "met before the budget has"
         )
-        case.report(f"every leaf that a line {which} the line's class{shares}", wrong)
+        kept = f"the line's class{shares}"
+        if lines.is_regression:
+            kept = f"a value within {float(lines.stated['tolerance']):g} of the line's"
+        case.report(f"every leaf that a line {which} {kept}", wrong)
         if shares:
             case.report("windows are those of the leaves that the lines answer for", windows)
     elif not lines.stated["budget"]:
@@ -323,22 +337,56 @@ def _check_ends(lines: _Lines, line: int, section: int) -> list[str]:
 def _check_kept(case: Case, lines: _Lines, boxes: Boxes, is_reached: NDArray[np.bool_]) -> None:
     """Check that each condition of a line keeps the leaf out that its reason names."""
     kinds, nodes = np.asarray(lines.stated["kinds"]), np.asarray(lines.stated["nodes_of_edges"])
-    place_of = {int(leaf): place for place, leaf in enumerate(case.leaves.tolist())}
-    judged, broken = np.flatnonzero((kinds == KEPT_KIND) & (nodes >= 0)), []  # a large tree's name none
     number_of = {int(leaf): number for number, leaf in enumerate(lines.written.tolist())}
-    for entry in judged.tolist():
-        rule = int(case.paths.rule[entry])
-        line = int(lines.line_of_rule[number_of[rule]]) if rule in number_of else -1
-        leaf = place_of.get(int(nodes[entry]), -1)
-        begin, end = int(case.paths.offsets[rule]), int(case.paths.offsets[rule + 1])
-        kept = begin + np.flatnonzero(lines.kept[begin:end])
-        links = case.paths.links[kept[kept != entry]].tolist()
-        keeps = line >= 0 and leaf >= 0 and bool(is_reached[leaf]) and not lines.answers(line, leaf)
-        keeps = keeps and lines.section_of_leaf[leaf] == lines.section_of_rule[number_of[rule]]
-        if not (keeps and _meet(case, boxes, links, np.array([leaf]))[0]):
-            broken.append(f"The condition of link {case.paths.links[entry]} does not keep leaf {nodes[entry]} out.")
+    is_written = np.isin(case.paths.rule, lines.written)
+    judged = np.flatnonzero((kinds == KEPT_KIND) & (nodes >= 0) & (is_written | ~lines.is_regression))
+
+    def is_foreign(rule: int, leaf: int) -> bool:
+        if rule not in number_of or lines.section_of_leaf[leaf] != lines.section_of_rule[number_of[rule]]:
+            return False
+        return not lines.answers(int(lines.line_of_rule[number_of[rule]]), leaf)
+
+    broken = _find_idle(case, boxes, is_reached, judged, nodes, lines.kept, is_foreign)
     if len(judged):
         case.report("without any of its conditions a line would meet a leaf that it may not answer for", broken)
+
+
+def check_values_kept_out(case: Case) -> None:
+    """Check the leaf that each condition of the rule of a leaf of a regression tree is said to keep out."""
+    kinds, nodes, values = case.record["kinds"], case.record["nodes"], case.tree.values
+    judged = np.flatnonzero((kinds == KEPT_KIND) & (nodes >= 0))  # a large tree's name none
+    if values is None or not len(judged):
+        return
+    boxes = Boxes(case.tree, case.paths, np.ones(len(case.paths.links), dtype=bool), case.all_rules)
+    own, tolerance = values[case.leaves].tolist(), Fraction(repr(float(case.record["tolerance"])))
+
+    def is_foreign(rule: int, leaf: int) -> bool:
+        return abs(Fraction(own[rule]) - Fraction(own[leaf])) > tolerance
+
+    broken = _find_idle(case, boxes, _are_reached(case, boxes), judged, nodes, ~case.deleted, is_foreign)
+    case.report("without any of its conditions a rule would meet a leaf whose value is too far away", broken)
+
+
+def _find_idle(
+    case: Case,
+    boxes: Boxes,
+    is_reached: NDArray[np.bool_],
+    judged: NDArray[np.int64],
+    nodes: NDArray[np.int64],
+    is_kept: NDArray[np.bool_],
+    is_foreign: Callable[[int, int], bool],
+) -> list[str]:
+    """List the conditions that do not keep the leaf out that their reason names."""
+    place_of, broken = {int(leaf): place for place, leaf in enumerate(case.leaves.tolist())}, []
+    for entry in judged.tolist():
+        rule, leaf = int(case.paths.rule[entry]), place_of.get(int(nodes[entry]), -1)
+        begin, end = int(case.paths.offsets[rule]), int(case.paths.offsets[rule + 1])
+        kept = begin + np.flatnonzero(is_kept[begin:end])
+        links = case.paths.links[kept[kept != entry]].tolist()
+        keeps = leaf >= 0 and bool(is_reached[leaf]) and is_foreign(rule, leaf)
+        if not (keeps and _meet(case, boxes, links, np.array([leaf]))[0]):
+            broken.append(f"The condition of link {case.paths.links[entry]} does not keep leaf {nodes[entry]} out.")
+    return broken
 
 
 def _read_cell(case: Case, links: Iterable[int]) -> dict[int, Allowed]:
@@ -397,7 +445,8 @@ def _check_rows(case: Case, lines: _Lines) -> None:
     is_off = np.array([[not lines.answers(line, leaf) for leaf in case.all_rules.tolist()] for line in range(n_lines)])
     off, total = np.zeros((2, n_classes))  # by the class that the tree predicts
     boxes = Boxes(case.tree, case.paths, lines.kept, lines.written)
-    for matrix, class_ids, weights in case.read_rows():
+    powers = np.zeros((n_lines, 3))  # of weights, targets less a line's value, and squares of that
+    for matrix, class_ids, weights, targets in case.read_rows():
         heavy = np.ones(len(matrix)) if weights is None else weights
         rows = PlacedRows(case.tree, matrix)
         leaf = rows.leaf_place(case.leaves)
@@ -412,20 +461,45 @@ def _check_rows(case: Case, lines: _Lines) -> None:
             wrong[some] |= is_off[line, leaf[some]]
             covered[place] += np.bincount(class_ids[some], heavy[some], n_classes)
         decided += np.bincount(winner * n_classes + class_ids, heavy, decided.size).reshape(decided.shape)
+        if targets is not None:
+            above = targets - np.asarray(lines.stated["shares"])[winner]
+            powers += np.stack([np.bincount(winner, heavy * above**k, n_lines) for k in range(3)], axis=1)
         said = case.classes[leaf]
         off += np.bincount(said[wrong], heavy[wrong], n_classes)
         total += np.bincount(said, heavy, n_classes)
     _compare(case, lines, "class_counts", covered, [lines.name(line) for line in lines.line_of_rule.tolist()])
     _compare(case, lines, "decided_counts", decided, [lines.name(line) for line in range(n_lines)])
+    if lines.stated["target_moments"] is not None:
+        _compare_targets(case, lines, powers)
     shares = np.divide(off, total, out=np.zeros(n_classes), where=total > 0)
     whole = float(off.sum() / total.sum()) if total.sum() else 0.0
     most = max(whole, float(shares.max()))
-    found = f"{whole:.4g} of the rows are off, and of no class more than {float(shares.max()):.4g}"
+    found = f"{whole:.4g} of the rows are off"
+    if not lines.is_regression:
+        found += f", and of no class more than {float(shares.max()):.4g}"
     if budget or lines.is_exact:
         broken = [] if most <= budget + COUNT_TOLERANCE else [f"{found}, beyond the budget of {budget:g}."]
         case.report(f"{found} (recounted), within the budget of {budget:g}", broken)
     else:
         case.checks.append(f"{found} (recounted); their method promises nothing about that")
+
+
+def _compare_targets(case: Case, lines: _Lines, powers: NDArray[np.float64]) -> None:
+    """Check mean and spread of the targets of the rows that each line decides."""
+    stated, values = np.asarray(lines.stated["target_moments"]), np.asarray(lines.stated["shares"])
+    weight = np.where(powers[:, 0] > 0, powers[:, 0], np.nan)
+    above, square = powers[:, 1] / weight, powers[:, 2] / weight
+    again = np.stack([values + above, np.sqrt(np.maximum(square - above**2, 0.0))], axis=1)
+    slack = COUNT_TOLERANCE**0.5 * (np.sqrt(square) + np.abs(values))[:, None]  # squares lose half of the digits
+    fits = (np.isnan(stated) & np.isnan(again)) | (np.abs(stated - again) <= slack)
+    case.report(
+        "means and spreads of the targets recounted",
+        [
+            f"{lines.name(line)} states a mean of {stated[line, 0]:.6g} and a spread of {stated[line, 1]:.6g}, but on "
+            f"these rows they are {again[line, 0]:.6g} and {again[line, 1]:.6g}."
+            for line in np.flatnonzero(~fits.all(axis=1)).tolist()
+        ],
+    )
 
 
 def _compare(case: Case, lines: _Lines, name: str, again: NDArray[np.float64], titles: list[str]) -> None:

@@ -1,6 +1,7 @@
 """Check what each method promised of the rules of all leaves, one promise after another."""
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -48,7 +49,7 @@ def check_structure(case: Case) -> bool:
                 _cut(case.paths.links, case.paths.offsets),
                 _cut(case.record["links"], case.record["offsets"]),
             )
-        labels = case.tree.classes[case.classes].tolist()
+        labels = case.tree.answers[case.leaves].tolist()
         parts = leaves, walked, listed, labels, case.record["predictions"]
         for leaf, path, links, label, said in zip(*parts, strict=True):
             if links != path:
@@ -72,7 +73,9 @@ def check_promises(case: Case) -> None:
             "nothing was deleted",
             [f"The rule of leaf {leaf} lost a condition, although nothing was to be deleted." for leaf in lost],
         )
-    if method in EXACT or method in EXACT_FIRST:
+    if case.tree.values is not None:
+        _check_values(case)
+    elif method in EXACT or method in EXACT_FIRST:
         _check_boxes(case)
     if method in PROTECTING and case.parameters.get("protect", True):
         _check_protection(case)
@@ -82,6 +85,30 @@ def check_promises(case: Case) -> None:
     _check_counts(case, counted)
     if method in BUDGETED:
         _check_conflict(case, counted)
+
+
+def _check_values(case: Case) -> None:
+    """Check that every leaf that a rule of a regression tree meets has a value within the tolerance of its own."""
+    values, tolerance = case.tree.values, Fraction(repr(float(case.record["tolerance"])))
+    assert values is not None
+    own = np.full(case.tree.n_nodes, -1)
+    own[case.leaves] = case.all_rules  # each leaf is a class of its own, so that every pair is listed
+    apart, broken = replace(case.tree, leaf_class=own), []
+    for boxes in case.make_boxes(~case.deleted, case.all_rules):
+        for leaf, rules in find_foreign_leaves(apart, case.paths, boxes, boxes.rules, case.possible):
+            distance = np.abs(values[case.leaves[rules]] - values[leaf])
+            for rule in rules[distance > float(tolerance) * (1 - COUNT_TOLERANCE)].tolist():
+                if abs(Fraction(float(values[case.leaves[rule]])) - Fraction(float(values[leaf]))) > tolerance:
+                    broken.append(
+                        f"The rule of leaf {case.leaves[rule]} also covers rows of leaf {leaf}, whose value is more "
+                        f"than {float(tolerance):g} away."
+                    )
+    among = f", checked among rows that satisfy: {'; '.join(case.possible.words)}" if case.possible.words else ""
+    case.report(
+        f"no deletion lets a rule meet a leaf whose value is more than {float(tolerance):g} away (all pairs of boxes "
+        f"compared){among}",
+        broken,
+    )
 
 
 def _check_boxes(case: Case) -> None:
@@ -111,7 +138,7 @@ def _count_rows(case: Case) -> Counted | None:
     if case.read_rows is None:
         return None
     counted = Counted(*np.zeros((2, len(case.leaves), case.tree.n_classes)))
-    for matrix, class_ids, weights in case.read_rows():
+    for matrix, class_ids, weights, _ in case.read_rows():
         rows = PlacedRows(case.tree, matrix)
         heavy = np.ones(rows.n_rows) if weights is None else weights
         by_class = np.zeros((case.tree.n_classes, rows.n_rows), dtype=bool)

@@ -146,7 +146,7 @@ def _check_trials(case: Case) -> list[str] | None:
     counts = np.zeros((len(entries), case.tree.n_classes))
     assert case.read_rows is not None
     every = np.arange(len(entries))
-    for matrix, class_ids, weights in case.read_rows():
+    for matrix, class_ids, weights, _ in case.read_rows():
         placed = PlacedRows(case.tree, matrix)
         heavy = np.ones(len(matrix)) if weights is None else weights
         for boxes in case.make_boxes(~gone, every, paths):

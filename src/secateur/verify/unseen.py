@@ -37,7 +37,7 @@ def check_unseen(case: Case, read_unseen: RowReader | None) -> None:
         return
     again = {name: np.zeros(values.shape) for name, values in stated.items()}
     has_weights = False
-    for matrix, class_ids, weights in read_unseen():
+    for matrix, class_ids, weights, _ in read_unseen():
         has_weights |= weights is not None
         heavy = np.ones(len(matrix)) if weights is None else weights
         rows = PlacedRows(case.tree, matrix)

@@ -29,6 +29,7 @@ from secateur.tree.regions import (
 from secateur.tree.shares import SLACK, none_if_nan
 from secateur.tree.tree import Label, Tree
 from secateur.words.conditions import read_change, read_link, read_share, read_share_beside, read_value
+from secateur.words.targets import read_amount, read_limit
 
 KINDS = {int(why): why.kind for why in Why}
 RESTING = (Why.NO_FOREIGN_LEAF.kind, Why.FEATURE_REDUNDANT.kind)
@@ -102,6 +103,17 @@ WORDS: dict[int, str] = {
     ),
 }
 NO_WORDS: Mapping[int, str] = {}
+# Of a regression tree, whose leaves have values.
+VALUE_WORDS: Mapping[int, str] = {
+    Why.NO_FOREIGN_LEAF: "without it every leaf that the rule meets has a value within {limit} of its own",
+    Why.WITHIN_WINDOW: (
+        "without it the values of all leaves of the section that the line meets lie no more than {twice} apart"
+    ),
+    Why.TOO_DEAR: (
+        "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
+        "off: beyond the budget of {budget_share}"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -237,6 +249,8 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "moved_from_leaf": lambda of: f"from the leaf's own {read_share(of.before)} to {read_share(of.after)}",
     "points": lambda of: f"{100 * abs(of.number):.3g}",
     "tolerated": lambda of: f"{100 * of.parameters.get('tolerance', math.nan):.6g}",
+    "limit": lambda of: read_limit(of.parameters.get("tolerance", 0.0)),
+    "twice": lambda of: read_limit(2 * of.parameters.get("tolerance", 0.0)),
     "share_after": lambda of: read_share_beside(of.after, of.limit),
     "share_before": lambda of: read_share(of.before),
     "window": lambda of: (
@@ -259,7 +273,8 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
 
 def _read_witness(tree: Tree, leaf: int, feature: int, point: Point) -> str:
     place = read_value(tree, feature, point[tree.feature_name(feature)])
-    return f"it keeps out rows of leaf {leaf} ({tree.class_names[tree.leaf_class[leaf]]}), such as {place}"
+    said = tree.class_names[tree.leaf_class[leaf]] if tree.values is None else read_amount(float(tree.values[leaf]))
+    return f"it keeps out rows of leaf {leaf} ({said}), such as {place}"
 
 
 Point = dict[str, "Label | None"]
