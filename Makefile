@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest fuzz oracle-run smt-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs rulebench rulebench-peers rulebench-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice pyxai te2rules ensembles clean
+.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest fuzz oracle-run smt-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs rulebench rulebench-peers rulebench-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice core matrix dist install-sizes pyxai te2rules ensembles clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -146,6 +146,20 @@ PYTEST_OLDEST := NUMBA_CACHE_DIR=$(CURDIR)/.venv-oldest/kernels .venv-oldest/bin
 OLDEST_SLICE := $(addprefix tests/,adapters/test_scikit_learn.py adapters/test_pipeline.py rows export/test_formats.py \
 	export/test_sql.py export/test_onnx.py export/test_python.py cli/test_main.py cli/tables)
 
+core:  ## Call every public function with the core dependencies alone, in a fresh environment
+	$(FRESH) core
+
+matrix:  ## scikit-learn 1.6 to 1.9 with the oldest and newest numpy and pandas, in fresh environments (half an hour; ONLY=1.6 for some)
+	$(FRESH) matrix --only '$(ONLY:*=)'
+
+dist:  ## Build the wheel and the source distribution, look at them, and try both in fresh environments
+	$(FRESH) dist
+
+install-sizes:  ## Measure what each extra installs, and write the table of docs/install.md
+	$(FRESH) sizes
+
+FRESH := nice -n 10 $(PYTHON) tests/environments/fresh.py
+
 pyxai: .venv-pyxai/.dev  ## Compare the rules of `exact` with PyXAI's verdicts
 	.venv-pyxai/bin/pytest -q tests/peers/test_pyxai.py
 
@@ -172,7 +186,7 @@ clean:  ## Delete the virtual environments, caches and build results
 
 .venv/.package: .venv/.python pyproject.toml
 	@echo "Installing secateur into .venv (the first time takes a minute)"
-	@$(BIN)/python -m pip install -qq --editable .
+	@$(BIN)/python -m pip install -qq --editable '.[cli]'
 	@touch $@
 
 .venv/.dev: .venv/.package
@@ -188,7 +202,8 @@ clean:  ## Delete the virtual environments, caches and build results
 	@.venv-oldest/bin/python -c 'import tomllib; \
 	project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	extras = project["optional-dependencies"]; \
-	bounds = project["dependencies"] + extras["polars"]; \
+	extras.update(core=project["dependencies"]); \
+	bounds = [one for extra in "core cli fast polars report sql tables".split() for one in extras[extra] if "[" not in one]; \
 	print("\n".join(bounds).replace(">=", "=="))' > .venv-oldest/constraints.txt
 	@.venv-oldest/bin/python -m pip install -qq --constraint .venv-oldest/constraints.txt --editable '.[test]'
 	@touch $@

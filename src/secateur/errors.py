@@ -16,6 +16,7 @@ Every message says what was expected, what was found and what to do.
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from importlib.util import find_spec
 
 __all__ = [
     "EnsembleError",
@@ -27,6 +28,7 @@ __all__ = [
     "UnsupportedModelError",
     "did_you_mean",
     "first_line",
+    "need_library",
     "shorten",
 ]
 
@@ -112,3 +114,16 @@ class ParameterError(SecateurError):
 
 class FormatError(SecateurError):
     """A file was not written by secateur, is newer than it, or was damaged."""
+
+
+def need_library(library: str, extra: str, what: str) -> None:
+    """Say what to install where an optional library is absent.
+
+    Examples
+    --------
+    >>> need_library("no_such_library", "tables", "A file of rows")
+    Traceback (most recent call last):
+    secateur.errors.ParameterError: A file of rows needs no_such_library: pip install 'secateur[tables]'.
+    """
+    if find_spec(library) is None:
+        raise ParameterError(f"{what} needs {library}: pip install 'secateur[{extra}]'.")

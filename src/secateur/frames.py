@@ -57,8 +57,8 @@ def make_frame(columns: Mapping[str, Sequence[Any]], library: str | None) -> Any
                     "rename it."
                 ) from error
     raise ParameterError(
-        f"A data frame needs {' or '.join(choices)}, and it is not installed. "
-        f"Install it with: pip install {choices[0]}."
+        f"A data frame needs {' or '.join(choices)}: pip install "
+        f"'secateur[{'polars' if choices == ['polars'] else 'tables'}]'."
     )
 
 

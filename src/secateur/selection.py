@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from secateur.errors import ParameterError
+from secateur.errors import need_library
 from secateur.export.notebook_tables import write_notebook_table
 from secateur.rules.rule import Framed
 
@@ -102,10 +102,9 @@ class Selection(Framed):
         matplotlib.axes.Axes
         """
         if ax is None:
-            try:
-                from matplotlib.figure import Figure
-            except ImportError as error:
-                raise ParameterError("Drawing the curve needs matplotlib: pip install matplotlib.") from error
+            need_library("matplotlib", "lab", "Drawing the curve")
+            from matplotlib.figure import Figure
+
             ax = Figure(figsize=(6, 4), layout="constrained").subplots()
         along = [getattr(point, self.measure) for point in self.curve]
         removed = [point.removed for point in self.curve]

@@ -6,6 +6,7 @@ and audited on the rows left out. The picked value is then for the model itself,
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -286,12 +287,14 @@ def _audit_folds(
     )
     if not progress:
         return list(finished)
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    title, hidden = f"selecting {search.parameter}", not console.is_terminal
-    return list(track(finished, title, total=len(folds), console=console, disable=hidden, transient=True))
+    audits = []
+    for number, fold in enumerate(finished, 1):
+        audits.append(fold)
+        if sys.stderr.isatty():
+            end = "\n" if number == len(folds) else ""
+            sys.stderr.write(f"\rSelecting {search.parameter}: fold {number} of {len(folds)}{end}")
+            sys.stderr.flush()
+    return audits
 
 
 def _audit_fold(

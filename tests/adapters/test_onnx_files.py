@@ -453,6 +453,6 @@ def test_a_fitted_tree_and_its_file_give_the_same_rules() -> None:
 
 
 def test_without_onnx_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secateur.adapters.model_checks.find_spec", lambda name: None)
-    with pytest.raises(ParameterError, match=r"pip install secateur\[onnx\]"):
+    monkeypatch.setattr("secateur.errors.find_spec", lambda name: None)
+    with pytest.raises(ParameterError, match=r"pip install .secateur\[onnx\]."):
         read_onnx(b"")

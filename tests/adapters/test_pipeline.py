@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from library_versions import SKLEARN, make_bins
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
@@ -158,8 +159,8 @@ def everything(handle_unknown: str) -> Pipeline:
         ("passthrough", ["member"]),
         (OneHotEncoder(handle_unknown=handle_unknown, min_frequency=0.05), ["city"]),
         (OrdinalEncoder(categories=[["low", "mid", "high"]]), ["grade"]),
-        (KBinsDiscretizer(4, encode="onehot", quantile_method="averaged_inverted_cdf"), ["visits"]),
-        (KBinsDiscretizer(6, encode="ordinal", quantile_method="averaged_inverted_cdf"), ["age", "share"]),
+        (make_bins(4, "onehot"), ["visits"]),
+        (make_bins(6, "ordinal"), ["age", "share"]),
     )
 
 
@@ -498,6 +499,8 @@ DERIVED: dict[str, tuple[Callable[[], Pipeline], str]] = {
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 @pytest.mark.parametrize("case", DERIVED)
 def test_what_cannot_be_inverted_is_a_column_of_its_own(case: str, library: str) -> None:
+    if (case, library) == ("words", "polars") and SKLEARN < (1, 7):
+        pytest.skip("scikit-learn 1.6 does not put sparse columns beside those of polars")
     make, remark = DERIVED[case]
     X, y = mixed_frame(n_rows=600)
     rows: Any = X if library == "pandas" else pl.from_pandas(X)

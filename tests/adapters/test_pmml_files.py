@@ -511,6 +511,6 @@ def test_a_broken_or_hostile_file_is_refused_with_a_sentence(make: Callable[[], 
 
 
 def test_without_defusedxml_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secateur.adapters.model_checks.find_spec", lambda name: None)
-    with pytest.raises(ParameterError, match=r"pip install secateur\[pmml\]"):
+    monkeypatch.setattr("secateur.errors.find_spec", lambda name: None)
+    with pytest.raises(ParameterError, match=r"pip install .secateur\[pmml\]."):
         read_pmml(PLAIN)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from unittest import mock
+
 import numpy as np
 import oracles
 import strategies
@@ -9,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secateur.counting import coverage as masks
-from secateur.counting.coverage import pack_bits, pack_links, rows_in, unpack_bits
+from secateur.counting.coverage import count_bits, pack_bits, pack_links, rows_in, unpack_bits
 from secateur.rows.checking import check_rows
 from secateur.rows.rows import apply_tree
 from secateur.tree.tree import Tree
@@ -26,7 +29,7 @@ def test_a_links_mask_holds_the_rows_that_satisfy_it(tree: Tree, data: st.DataOb
     assert unpack_bits(packed[0], len(X)).all()
     for leaf in oracles.leaves(tree):
         inside = rows_in(packed, np.array(oracles.path(tree, leaf), dtype=np.int64))
-        assert np.bitwise_count(inside).sum() == sum(oracles.walk(tree, row) == leaf for row in X)
+        assert count_bits(inside).sum() == sum(oracles.walk(tree, row) == leaf for row in X)
 
 
 @given(tree=strategies.trees(), data=st.data())
@@ -60,3 +63,12 @@ def test_packing_is_undone_by_unpacking(flags: list[bool]) -> None:
     packed = pack_bits(np.array(flags))
     assert unpack_bits(packed, len(flags)).tolist() == flags
     assert np.bitwise_count(packed).sum() == sum(flags)
+
+
+@given(words=st.lists(st.integers(0, 2**63 - 1), max_size=6), has_function=st.booleans())
+def test_bits_are_counted_by_any_numpy(words: list[int], has_function: bool) -> None:
+    of_one = SimpleNamespace(**{name: value for name, value in vars(np).items() if name != "bitwise_count"})
+    for dtype in (np.int64, np.uint64):
+        with mock.patch.object(masks, "np", np if has_function else of_one):
+            found = count_bits(np.array(words, dtype=dtype))
+        assert found.tolist() == [word.bit_count() for word in words]

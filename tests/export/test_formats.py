@@ -104,7 +104,7 @@ def test_a_frame_without_any_library_says_what_to_install(
     rules: secateur.Rules, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("secateur.frames.find_spec", lambda name: None)
-    with pytest.raises(ParameterError, match=r"pip install p"):
+    with pytest.raises(ParameterError, match=r"needs pandas or polars: pip install .secateur\[tables\]"):
         rules.to_frame()
 
 

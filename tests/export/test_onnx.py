@@ -132,8 +132,8 @@ def test_rules_that_ask_nothing_are_refused(form: str) -> None:
 
 
 def test_without_onnx_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secateur.export.onnx.find_spec", lambda name: None)
-    with pytest.raises(ParameterError, match=r"pip install secateur\[onnx\]"):
+    monkeypatch.setattr("secateur.errors.find_spec", lambda name: None)
+    with pytest.raises(ParameterError, match=r"pip install .secateur\[onnx\]."):
         rules_to_onnx(hostile_rules())
 
 

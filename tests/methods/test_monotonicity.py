@@ -21,11 +21,12 @@ import strategies
 from forged_rules import forge
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
+from library_versions import SKLEARN, make_bins
 from numpy.typing import NDArray
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from told_trees import Row, all_rows, is_possible, ordered_trees, told_trees
 
@@ -338,6 +339,8 @@ def test_a_certificate_by_signs_that_are_not_true_fails() -> None:
 @pytest.mark.parametrize("signs", [[1, 0, -1, 1], [1, 1, 1, 1], [0, -1, 0, 0]])
 @pytest.mark.parametrize("missing", [False, True])
 def test_a_tree_fitted_with_monotonic_cst_is_monotone(signs: list[int], missing: bool) -> None:
+    if missing and SKLEARN < (1, 8):
+        pytest.skip("scikit-learn before 1.8 fits no tree with monotonic_cst to NaN")
     rng = np.random.default_rng(3)
     X = rng.normal(size=(1500, 4))
     y = (X @ np.array(signs) + rng.normal(size=1500) > 0).astype(int)
@@ -464,7 +467,7 @@ def test_a_number_that_a_pipeline_asks_by_cell_is_ordered() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.integers(18, 90, 400).astype(float), "bmi": rng.normal(25, 4, 400)})
     y = (X["age"] / 20 + X["bmi"] / 10 + rng.normal(size=400) > 5.5).astype(int)
-    bins = KBinsDiscretizer(5, encode="onehot-dense", quantile_method="averaged_inverted_cdf")
+    bins = make_bins(5, "onehot-dense")
     steps = make_column_transformer((bins, ["age"]), (StandardScaler(), ["bmi"]))
     model = make_pipeline(steps, DecisionTreeClassifier(max_depth=4, random_state=0)).fit(X, y)
     tree = secateur.from_model(model, X)

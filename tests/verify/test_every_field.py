@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from forged_files import Content, sign_again
+from library_versions import make_bins
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -88,7 +88,7 @@ def stored(form: str) -> Stored:
         X, y = loans()
         settings |= FACTS
     if how == "pipeline":
-        model = make_pipeline(KBinsDiscretizer(5, encode="ordinal", quantile_method="averaged_inverted_cdf"), model)
+        model = make_pipeline(make_bins(5, "ordinal"), model)
     if how == "names":
         settings["class_names"] = ["malignant", "benign"]
     if how.startswith("unseen"):

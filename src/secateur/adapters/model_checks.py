@@ -4,7 +4,6 @@ import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.util import find_spec
 from typing import Any
 
 from secateur.errors import (
@@ -146,14 +145,6 @@ def choose_tree(model: Any, tree: int | None, n_trees: int, *, votes: bool) -> i
         among = "one tree, number 0" if n_trees == 1 else f"{n_trees} trees, numbers 0 to {n_trees - 1}"
         raise ParameterError(f"Expected tree as the number of a tree of the {found}, found {tree!r}: it has {among}.")
     return chosen
-
-
-def need_library(library: str, extra: str, what: str) -> None:
-    """Say what to install where an optional library is absent."""
-    if find_spec(library) is None:
-        raise ParameterError(
-            f"{what} needs {library}, which is not installed. Get it with: pip install secateur[{extra}]."
-        )
 
 
 def read_bytes(path: Any, what: str) -> bytes:

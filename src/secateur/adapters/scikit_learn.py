@@ -2,10 +2,11 @@
 
 Comparison: float32(x) <= float64 threshold. ``tree_.value`` holds class fractions, so counts are fractions times the
 node's weight. ``tree_.missing_go_to_left`` is filled even where no NaN was seen (with the larger child), and nothing
-records whether NaN was seen at all; ``was_fitted_with_missing`` infers it. With ``monotonic_cst`` the fractions are
-clipped to keep the order; what they say of a leaf's class is the model's, but they are no counts, so training rows that
-are passed replace them (``Tree.has_own_counts``). A regressor's ``tree_.value`` is what it predicts, under
-every criterion.
+records whether NaN was seen at all; ``was_fitted_with_missing`` infers it. Before 1.8, scikit-learn counted some rows
+with NaN in leaves that they do not reach, and a rare split at NaN sends every number right. With ``monotonic_cst`` the
+fractions are clipped to keep the order; what they say of a leaf's class is the model's, but they are no counts, so
+training rows that are passed replace them (``Tree.has_own_counts``). A regressor's ``tree_.value`` is
+what it predicts, under every criterion.
 """
 
 from typing import Any
@@ -66,11 +67,13 @@ def make_from_source(source: Any, model: Any, fractions: NDArray[np.float64], **
     labels = (
         {"leaf_class": fractions.argmax(axis=1), "classes": model.classes_.tolist()} if "values" not in tree else {}
     )
+    left, right, goes_left = source.children_left, source.children_right, source.missing_go_to_left.astype(bool)
+    at_nan = np.isnan(source.threshold) & (left >= 0)  # no number is below NaN; turned around, all are below infinity
     return make_tree(
-        children_left=source.children_left,
-        children_right=source.children_right,
-        threshold=source.threshold,
-        missing_left=source.missing_go_to_left.astype(bool),
+        children_left=np.where(at_nan, right, left),
+        children_right=np.where(at_nan, left, right),
+        threshold=np.where(at_nan, np.inf, source.threshold),
+        missing_left=goes_left ^ at_nan,
         n_features=int(model.n_features_in_),
         feature_names=fitted_names(model),
         dtype="float32",
@@ -100,7 +103,8 @@ def was_fitted_with_missing(model: Any, X: Any, sample_weight: Any) -> bool:
     inner = np.flatnonzero(source.children_left >= 0)
     sizes = source.n_node_samples
     larger_left = sizes[source.children_left[inner]] > sizes[source.children_right[inner]]
-    if np.isinf(source.threshold[inner]).any() or (source.missing_go_to_left[inner].astype(bool) != larger_left).any():
+    against = source.missing_go_to_left[inner].astype(bool) != larger_left
+    if against.any() or not np.isfinite(source.threshold[inner]).all():
         return True
     if X is None or not holds_missing(X, {*source.feature[inner].tolist()}):
         return False

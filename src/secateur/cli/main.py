@@ -34,6 +34,7 @@ STOPS: dict[int, tuple[int, str]] = {
 }
 PATIENCE = 1.0  # seconds for cleaning up, in which further signals do nothing
 SHOWN_PATH = 80
+LIBRARIES = ("duckdb", "jinja2", "pandas", "pyarrow", "rich", "skops", "sqlglot", "typer")  # of the extra "cli"
 NO_MEMORY = (
     "There is not enough memory: close other programs, or pass smaller files; of a table's rows, --sample 100000 reads "
     "a part."
@@ -120,6 +121,9 @@ def run() -> None:
             sys.exit(PIPE_CLOSED)
         raise
     except (MemoryError, ImportError) as error:
+        if isinstance(error, ModuleNotFoundError) and (library := str(error.name).split(".")[0]) in LIBRARIES:
+            sys.stderr.write(f"Error: The command line needs {library}: pip install 'secateur[cli]'.\n")
+            sys.exit(2)
         if not isinstance(error, MemoryError) and "memory" not in str(error):  # a library that does not fit any more
             raise
         sys.stderr.write(f"Error: {NO_MEMORY}\n")

@@ -6,14 +6,13 @@ import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from secateur.cli.options import option, spread
-from secateur.errors import ParameterError
+from secateur.errors import ParameterError, need_library
 from secateur.rows.whole_files import write_whole
 
 if TYPE_CHECKING:
@@ -202,7 +201,7 @@ def _beyond(study: Study) -> list[Page]:
     from secateur.lab.by_folds import BY_FOLDS
     from secateur.lab.summary import to_csv
 
-    _require_matplotlib("Beyond the paper")
+    need_library("matplotlib", "lab", "Beyond the paper")
     pages, lengths = [], {}
     for name in ARMS:
         _, picked = study.run_arm(name, f"knobs by folds, {name} arm", study=BY_FOLDS)
@@ -235,7 +234,7 @@ def _runtime(study: Study) -> Page:
         run_runtime,
     )
 
-    _require_matplotlib("The runtime study")
+    need_library("matplotlib", "lab", "The runtime study")
     with show_progress("runtime study", len(LEAF_TARGETS) + len(ROW_COUNTS), quiet=study.quiet) as advance:
         timings = run_runtime(advance)
     n_problems = len(SEEDS) * (len(LEAF_TARGETS) + len(ROW_COUNTS))
@@ -251,11 +250,6 @@ def _runtime(study: Study) -> Page:
         rows,
         tuple((None,) * 3 for _ in rows),
     )
-
-
-def _require_matplotlib(what: str) -> None:
-    if find_spec("matplotlib") is None:
-        raise ParameterError(f"{what} draws a figure with matplotlib: pip install secateur[lab].")
 
 
 def _exhibits(study: Study) -> Page:

@@ -30,6 +30,14 @@ BLOCK_ROWS = 1 << 14
 MASK_BYTES = 1 << 26
 
 
+def count_bits(words: NDArray[Any]) -> NDArray[Any]:
+    """Count the bits that are set in each word of 64, none of them negative; numpy 1 has no function for it."""
+    if hasattr(np, "bitwise_count"):
+        return np.asarray(np.bitwise_count(words))
+    octets = np.ascontiguousarray(words).view(np.uint8).reshape(*words.shape, 8)
+    return np.asarray(np.unpackbits(octets, axis=-1).sum(axis=-1))
+
+
 def pack_links(
     tree: Tree,
     matrix: NDArray[Any],

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.coverage import pack_links, rows_in, unpack_bits
+from secateur.counting.coverage import count_bits, pack_links, rows_in, unpack_bits
 from secateur.counting.tile_arguments import (
     NO_NODES,
     Conditions,
@@ -109,8 +109,8 @@ class ViolationCounts:
         allowed = np.zeros(self.paths.n_rules, dtype=np.int64)
         np.bitwise_or.at(allowed, self.paths.rule[gone], np.int64(1) << self.find_places(gone))
         beyond = self._pattern & ~allowed[self._owner]
-        single = np.flatnonzero(np.bitwise_count(beyond) == 1)
-        place = np.bitwise_count(beyond[single] - 1)
+        single = np.flatnonzero(count_bits(beyond) == 1)
+        place = count_bits(beyond[single] - 1)
         asked = np.full(len(self._open_entries), -1, dtype=np.int64)
         asked[np.searchsorted(self._open_entries, entries)] = np.arange(len(entries))
         target = asked[np.searchsorted(self._open_rule, self._owner[single]) + place]

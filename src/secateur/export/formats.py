@@ -17,7 +17,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from secateur.errors import ParameterError, did_you_mean
+from secateur.errors import ParameterError, did_you_mean, need_library
 from secateur.export.python import check_function_name
 from secateur.export.sql_dialects import find_dialect
 from secateur.export.sql_names import check_result_names, split_table
@@ -36,6 +36,7 @@ class Format:
     # Options that a person may choose, each with a function that raises for a bad value, if the writer does not.
     options: Mapping[str, Callable[[Any], object] | None] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments of the writer that make it this format
+    needs: tuple[str, str] | None = None  # a library that is not always there, and the extra that installs it
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse options that the format does not have, and values that they cannot take."""
@@ -50,6 +51,8 @@ class Format:
     def write(self, rules: Rules, options: Mapping[str, Any]) -> Any:
         """Check the options and write the rules."""
         self.check(options)
+        if self.needs is not None:
+            need_library(*self.needs, f"The format {self.name!r}")
         module, _, function = self.writer.partition(":")
         return getattr(import_module(f"secateur.{module}"), function)(rules, **self.fixed, **options)
 
@@ -96,6 +99,7 @@ def _check_width(width: Any) -> None:
         raise ParameterError(f"Expected width as a whole number from 1 on, or None, found {width!r}.")
 
 
+SQLGLOT = ("sqlglot", "sql")
 SQL = {"dialect": find_dialect, "table": split_table, "names": check_result_names}
 PYTHON = {"name": check_function_name}
 REASONS = {"reasons": partial(check_flag, "reasons")}
@@ -105,7 +109,7 @@ TEXT: dict[str, Callable[[Any], object] | None] = {**REASONS, **NESTED, "width":
 FORMATS = {
     written.name: written
     for written in (
-        Format("sql", ".sql", "one SQL statement", "export.sql:rules_to_sql", SQL),
+        Format("sql", ".sql", "one SQL statement", "export.sql:rules_to_sql", SQL, needs=SQLGLOT),
         Format(
             *(
                 "sql-check",
@@ -114,6 +118,7 @@ FORMATS = {
                 "export.sql_check:rules_to_sql_check",
             ),
             {"dialect": find_dialect, "table": split_table},
+            needs=SQLGLOT,
         ),
         Format("python", ".py", "a Python function without imports", "export.python:rules_to_python", PYTHON),
         Format(

@@ -14,13 +14,12 @@ no NaN in ONNX: rules that take a missing value in such a column are refused.
 
 import importlib
 from functools import reduce
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.errors import ParameterError
+from secateur.errors import ParameterError, need_library
 from secateur.export.plain_names import FreeNames, check_characters, check_unread
 from secateur.rules.decision_list import Column, ColumnTest, DecisionList, make_decision_list
 from secateur.rules.rules import Rules
@@ -38,10 +37,7 @@ def rules_to_onnx(rules: Rules) -> bytes:
     Its outputs are ``prediction``, ``rule`` (counted from 1) and ``reliability`` (NaN where not known), one value for
     each row. A row that the tree refuses has rule 0 and reliability NaN; its prediction then means nothing.
     """
-    if find_spec("onnx") is None:
-        raise ParameterError(
-            "An ONNX model needs onnx, which is not installed. Get it with: pip install secateur[onnx]."
-        )
+    need_library("onnx", "onnx", "An ONNX model")
     listed = make_decision_list(rules)
     check_unread(listed.columns, "ONNX")
     if not listed.columns:

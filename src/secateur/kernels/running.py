@@ -33,12 +33,17 @@ def is_soon_done(what: str, work: int, most: int) -> bool:
     not wait for a compiler, and who calls a thousand times waits for it once.
     """
     done[what] += work
-    return done[what] <= most
+    return done[what] <= most or not _has_numba()
+
+
+@cache
+def _has_numba() -> bool:
+    return importlib.util.find_spec("numba") is not None
 
 
 def compile_module(kernels: ModuleType) -> ModuleType:
-    """Copy a module of kernels and compile every function in the copy; the copy is made once."""
-    return _compile(kernels.__name__)
+    """Copy a module of kernels and compile every function in the copy, once; without numba they stay as they are."""
+    return _compile(kernels.__name__) if _has_numba() else kernels
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.counting.coverage import pack_bits, unpack_bits
+from secateur.counting.coverage import count_bits, pack_bits, unpack_bits
 from secateur.kernels import walks
 from secateur.kernels.run_walks import PLAIN_ENTRIES, as_lists, make_box, make_walkable
 from secateur.kernels.running import compile_module, is_soon_done
@@ -229,7 +229,7 @@ class _Prices:
         kept, fails, alone = self._look(rule, deleted)
         newly = fails & (alone & self._foreign[self._paths.leaf_class[rule]] & ~self._conflict)
         if self._of_value:
-            n_rows = np.stack([np.bitwise_count(newly & mask).sum(axis=1, dtype=np.int64) for mask in self._of_value])
+            n_rows = np.stack([count_bits(newly & mask).sum(axis=1, dtype=np.int64) for mask in self._of_value])
             self.cost[kept], self.real_cost[kept] = self._values @ n_rows
             return
         for entry, mask in zip(kept.tolist(), newly, strict=True):

@@ -18,7 +18,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secateur.errors import InputError
+from secateur.errors import InputError, need_library
 from secateur.report.summarize import summarize
 from secateur.results.answer import FEW_ROWS
 from secateur.rows.whole_files import write_whole
@@ -49,6 +49,7 @@ UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 def render_page(summary: Mapping[str, Any]) -> str:
     """Render a summary, as :func:`summarize` gives it, as a whole HTML document."""
+    need_library("jinja2", "report", "The page")
     from markupsafe import Markup
 
     style, script = _read_sources()

@@ -34,8 +34,8 @@ FEW_CLASSES = 16
 NO_WEIGHT = "sample_weight is zero for every row; at least one row must count."
 TOO_MUCH_WEIGHT = "The sum of sample_weight is too large for a float: divide all weights by a constant."
 FITTED_WITHOUT = (
-    "but as far as the tree shows, it was fitted without missing values in that column. Fill it in, or pass "
-    "accepts_missing=True if it was fitted with them."
+    "but as far as the tree shows, it was fitted without missing values in that column (a tree of scikit-learn before "
+    "1.8 may not show it). Fill it in, or pass accepts_missing=True if it was fitted with them."
 )
 PIPELINE_FITTED_WITHOUT = (
     "which the pipeline and its tree were not fitted to take. Fill it in, or pass accepts_missing=True if they were "

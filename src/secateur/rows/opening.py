@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from secateur.errors import InputError
+from secateur.errors import InputError, need_library
 from secateur.frames import frame_columns
 from secateur.rows.batched_rows import BatchedRows
 from secateur.rows.duckdb_sources import open_files, open_query, open_relation_object
@@ -66,7 +66,9 @@ def open_source(table: Any, find_texts: Callable[[], Collection[str]] | None = N
         )
     if isinstance(table, Source):  # opened before
         return nullcontext(table)
+    need_library("pyarrow", "tables", "A table of rows")
     if isinstance(table, (str, os.PathLike)):
+        need_library("duckdb", "tables", "A file of rows")
         return open_files(table, find_texts=find_texts)
     if _is_query(table):
         return nullcontext(open_query(*table))

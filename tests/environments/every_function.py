@@ -1,0 +1,211 @@
+"""Call every public function in this environment: each works, or says in one sentence which extra it needs.
+
+``make core`` runs it with the core dependencies alone, and ``make matrix`` with everything. It needs no pytest.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+import secateur.results
+
+NEEDS = re.compile(r"\S+ needs? .*: pip install '?secateur\[(\w+)\]'?\.$")
+# What takes types that are not public, and what scikit-learn gives every estimator.
+INNER = {
+    *("Evidence.count", "Evidence.count_violations", "Evidence.count_violations_left", "Evidence.remember"),
+    *("Evidence.split_rules", "Rules.assumes", "Rules.decide", "Rules.find_active", "Rules.find_leaves"),
+    *("Rules.find_lines", "Rules.read_heading", "Rules.reasons_of", "Rules.stands_for", "Tree.describe_decimals"),
+    *("Tree.left_codes", "RuleClassifier.set_fit_request", "RuleClassifier.set_predict_proba_request"),
+    "RuleClassifier.set_score_request",
+}
+COMMANDS = ("simplify", "approximate", "audit", "compare", "diagnose", "diff", "explain", "export", "methods", "report")
+
+
+def make_rows() -> tuple[Any, Any]:
+    """Four columns and three classes, enough for a tree of some twenty leaves."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4)).round(2)
+    y = np.array(["low", "middle", "high"])[(X[:, 0] > 0).astype(int) + (X[:, 1] * X[:, 2] > 0.3)]
+    return X, y
+
+
+def build_by_hand() -> secateur.TreeBuilder:
+    """Two leaves and a category."""
+    builder = secateur.TreeBuilder(["no", "yes"], ["x", "city"], categories={"city": ["Oslo", "Rome"]})
+    root = builder.split("x", 0.5)
+    builder.leaf([1, 9], parent=root, side="left")
+    town = builder.split_categories("city", ["Rome"], parent=root, side="right")
+    builder.leaf([6, 4], parent=town, side="left")
+    builder.leaf([1, 4], parent=town, side="right")
+    return builder
+
+
+def public_members(owner: type) -> list[str]:
+    """List what the package itself defines on a class; what scikit-learn, tuple and list add is theirs."""
+    return [
+        name
+        for name in dir(owner)
+        if not name.startswith("_")
+        and any(name in vars(base) for base in owner.__mro__ if base.__module__.startswith("secateur"))
+    ]
+
+
+def use(one: Any, member: str, rows: tuple[Any, Any]) -> Any:
+    """Read an attribute, or call a method with rows and labels, as far as it takes them."""
+    value = getattr(one, member)
+    if not callable(value):
+        return value
+    wanted = [
+        p for p in inspect.signature(value).parameters.values() if p.default is p.empty and p.kind < p.VAR_POSITIONAL
+    ]
+    return value(*rows[: len(wanted)])
+
+
+def run_command(*arguments: str) -> None:
+    """Run the command line; its complaint is raised."""
+    ran = subprocess.run([sys.executable, "-m", "secateur", *arguments], capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise secateur.SecateurError(ran.stderr.strip())
+
+
+def judge(call: Callable[[], Any]) -> str:
+    """Say that a call works, which extra it needs, or what went wrong."""
+    try:
+        call()
+    except secateur.SecateurError as error:
+        needs = NEEDS.search(str(error))
+        return f"needs {needs[1]}" if needs else f"FAILED: {error}"
+    except Exception:
+        return "FAILED: " + traceback.format_exc(limit=-2)
+    return "works"
+
+
+def call_all(where: Path) -> dict[str, str]:
+    """Say of each public name: "works", or the extra it asks for; anything else is raised in the end."""
+    X, y = make_rows()
+    model = DecisionTreeClassifier(max_leaf_nodes=20, random_state=0).fit(X, y)
+    forest = RandomForestClassifier(3, max_leaf_nodes=8, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y)
+    leaves = secateur.simplify(model, X, y, method="faithful", each_leaf=True)
+    other = secateur.simplify(DecisionTreeClassifier(max_depth=3).fit(X, y), X, y)
+    evidence = secateur.collect_evidence(model, X, y)
+    selection = secateur.select(model, X, y)
+    diagnosis = secateur.diagnose(model, X, y)
+    audit = rules.audit(X, y)
+    approximation = secateur.approximate(forest, X, y, max_rules=3)
+    many = secateur.simplify(forest, X, y, each_leaf=True)
+    classifier = secateur.RuleClassifier(random_state=0).fit(X, y)
+    (where / "rows.csv").write_text(
+        "a,b,c,d,y\n" + "\n".join(",".join(map(str, [*row, label])) for row, label in zip(X, y, strict=True))
+    )
+    objects: list[Any] = [
+        *(rules, leaves, approximation, rules[0], leaves[0], rules.sections[0], rules[0].conditions[0], rules.tree),
+        *(
+            next(iter(leaves[0].reasons.values())),
+            rules.making,
+            rules.choice,
+            audit,
+            audit.per_line,
+            audit.per_line[0],
+            evidence,
+        ),
+        *(selection, selection.curve[0], diagnosis, diagnosis[0], diagnosis.pairs(), approximation.fidelity),
+        *(approximation.fidelity.overall, approximation.fidelity.weakest, many, many.audit(X, y), many.merged()),
+        *(
+            many.merged()[0],
+            rules.explain(X[0]),
+            rules.verify(),
+            rules.diff(other),
+            rules.diff(other).changes[0],
+            leaves.overlaps(X),
+        ),
+        *(rules.plot(), classifier, secateur.diagnose(forest, X, y)),
+    ]
+    calls: dict[str, Callable[[], Any]] = {
+        "METHODS": lambda: [secateur.simplify(model, X, y, method=name, each_leaf=True) for name in secateur.METHODS],
+        "SecateurError": lambda: secateur.SecateurError("No."),
+        "approximate": lambda: secateur.approximate(forest, X, y),
+        "approximate of a file": lambda: secateur.approximate(forest, where / "rows.csv", "y"),
+        "collect_evidence": lambda: secateur.collect_evidence(model, X, y),
+        "collect_evidence of a file": lambda: secateur.collect_evidence(rules.tree, where / "rows.csv", "y"),
+        "datasets": lambda: secateur.datasets.load("weather"),
+        "diagnose": lambda: secateur.diagnose(model, X, y),
+        "find_groups": lambda: secateur.find_groups(X),
+        "from_model": lambda: secateur.from_model(model),
+        "from_model of a pipeline": lambda: secateur.from_model(
+            make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3)).fit(X, y), X
+        ),
+        "from_model of ONNX": lambda: secateur.adapters.read_onnx(b""),
+        "from_model of PMML": lambda: secateur.adapters.read_pmml(b""),
+        "select": lambda: secateur.select(model, X, y),
+        "select with progress": lambda: secateur.select(model, X, y, progress=True),
+        "select of a file": lambda: secateur.select(model, where / "rows.csv", "y"),
+        "simplify": lambda: secateur.simplify(model),
+        "simplify of a file": lambda: secateur.simplify(model, where / "rows.csv", "y"),
+        "Diagnosis.effect_of": lambda: diagnosis.effect_of(diagnosis[0].leaf_id, diagnosis[0].link_id),
+        "Diagnosis.effects_of": lambda: diagnosis.effects_of([(diagnosis[0].leaf_id, diagnosis[0].link_id)]),
+        "Diagnosis.of_leaf": lambda: diagnosis.of_leaf(diagnosis[0].leaf_id),
+        "Evidence.from_bytes": lambda: type(evidence).from_bytes(evidence.to_bytes()),
+        "Evidence.load": lambda: (evidence.save(where / "evidence"), type(evidence).load(where / "evidence")),
+        "Evidence.merge": lambda: evidence.merge(evidence),
+        "Evidence.save": lambda: evidence.save(where / "evidence"),
+        "PairEffects.of_leaf": lambda: diagnosis.pairs().of_leaf(diagnosis[0].leaf_id),
+        "Picture.save": lambda: rules.plot().save(where / "picture.svg"),
+        "Report": lambda: rules.report(X, y).to_html(),
+        "Report.save": lambda: rules.report(X, y).save(where / "page.html"),
+        "Report.to_html": lambda: rules.report(X, y).to_html(),
+        "Report.to_json": lambda: rules.report(X, y).to_json(),
+        "Rules.audit of a file": lambda: rules.audit(where / "rows.csv", "y"),
+        "Rules.diff": lambda: rules.diff(other),
+        "Rules.explain": lambda: rules.explain(X[0]),
+        "Rules.from_json": lambda: secateur.Rules.from_json(rules.to_json()),
+        "Rules.predict of a file": lambda: rules.predict(where / "rows.csv"),
+        "Rules.write_predictions": lambda: rules.write_predictions(where / "rows.csv", where / "answers.csv"),
+        "Tree.feature_name": lambda: rules.tree.feature_name(0),
+        "Tree.from_json": lambda: secateur.Tree.from_json(rules.tree.to_json()),
+        "TreeBuilder.build": lambda: build_by_hand().build(),
+        "TreeBuilder.leaf": build_by_hand,
+        "TreeBuilder.split": build_by_hand,
+        "TreeBuilder.split_categories": build_by_hand,
+    }
+    for command in COMMANDS:
+        calls[f"secateur {command}"] = lambda command=command: run_command(command, "--help")
+    public = [(room, name) for room in (secateur, secateur.results) for name in room.__all__]
+    for room, name in public:
+        value = getattr(room, name)
+        if inspect.isclass(value) and name not in calls:
+            made = [one for one in objects if type(one) is value]
+            for one in made or [None]:
+                for member in public_members(value):
+                    if f"{name}.{member}" in INNER:
+                        continue
+                    calls.setdefault(f"{name}.{member}", partial(use, one, member, (X, y)))
+    outcomes = {}
+    for name, call in sorted(calls.items()):
+        outcomes[name] = judge(call)
+    return outcomes
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as directory:
+        found = call_all(Path(directory))
+    for outcome in sorted(set(found.values())):
+        names = [name for name, one in found.items() if one == outcome]
+        print(f"{outcome}: {len(names)}" if outcome == "works" else f"{outcome}: {', '.join(names)}")
+    sys.exit(any(outcome.startswith("FAILED") for outcome in found.values()))
