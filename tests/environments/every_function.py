@@ -12,6 +12,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,17 +24,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+import secateur.adapters
+import secateur.errors
 import secateur.results
 
 NEEDS = re.compile(r"\S+ needs? .*: pip install '?secateur\[(\w+)\]'?\.$")
-# What takes types that are not public, and what scikit-learn gives every estimator.
-INNER = {
-    *("Evidence.count", "Evidence.count_violations", "Evidence.count_violations_left", "Evidence.remember"),
-    *("Evidence.split_rules", "Rules.assumes", "Rules.decide", "Rules.find_active", "Rules.find_leaves"),
-    *("Rules.find_lines", "Rules.read_heading", "Rules.reasons_of", "Rules.stands_for", "Tree.describe_decimals"),
-    *("Tree.left_codes", "RuleClassifier.set_fit_request", "RuleClassifier.set_predict_proba_request"),
-    "RuleClassifier.set_score_request",
-}
 COMMANDS = ("simplify", "approximate", "audit", "compare", "diagnose", "diff", "explain", "export", "methods", "report")
 
 
@@ -66,15 +61,25 @@ def public_members(owner: type) -> list[str]:
     ]
 
 
-def use(one: Any, member: str, rows: tuple[Any, Any]) -> Any:
-    """Read an attribute, or call a method with rows and labels, as far as it takes them."""
-    value = getattr(one, member)
-    if not callable(value):
-        return value
-    wanted = [
-        p for p in inspect.signature(value).parameters.values() if p.default is p.empty and p.kind < p.VAR_POSITIONAL
+def wanted_of(function: Callable[..., Any]) -> list[str]:
+    """List the parameters that have no default."""
+    given = inspect.signature(function).parameters.values()
+    return [
+        one.name for one in given if one.default is one.empty and one.kind < one.VAR_POSITIONAL and one.name != "self"
     ]
-    return value(*rows[: len(wanted)])
+
+
+def is_for_users(member: Any) -> bool:
+    """Whether a member can be tried with rows and labels; what takes more needs a call of its own below."""
+    if not inspect.isfunction(member) or member.__module__.startswith("sklearn"):
+        return not callable(member)
+    return {*wanted_of(member)} <= {"X", "y"}
+
+
+def use(one: Any, member: str, rows: dict[str, Any]) -> Any:
+    """Read an attribute, or call a method with rows and labels, if it takes them."""
+    value = getattr(one, member)
+    return value(**{name: rows[name] for name in wanted_of(value)}) if callable(value) else value
 
 
 def run_command(*arguments: str) -> None:
@@ -82,6 +87,12 @@ def run_command(*arguments: str) -> None:
     ran = subprocess.run([sys.executable, "-m", "secateur", *arguments], capture_output=True, text=True, check=False)
     if ran.returncode:
         raise secateur.SecateurError(ran.stderr.strip())
+
+
+def expect_damage(read: Callable[[bytes], Any]) -> None:
+    """Read an empty file, which an installed library finds damaged."""
+    with suppress(secateur.errors.FormatError):
+        read(b"")
 
 
 def judge(call: Callable[[], Any]) -> str:
@@ -111,9 +122,9 @@ def call_all(where: Path) -> dict[str, str]:
     approximation = secateur.approximate(forest, X, y, max_rules=3)
     many = secateur.simplify(forest, X, y, each_leaf=True)
     classifier = secateur.RuleClassifier(random_state=0).fit(X, y)
-    (where / "rows.csv").write_text(
-        "a,b,c,d,y\n" + "\n".join(",".join(map(str, [*row, label])) for row, label in zip(X, y, strict=True))
-    )
+    for name, table in (("rows", np.column_stack([X, y])), ("unlabelled", X)):
+        header = "a,b,c,d,y" if name == "rows" else "a,b,c,d"
+        np.savetxt(where / f"{name}.csv", table, fmt="%s", delimiter=",", header=header, comments="")
     objects: list[Any] = [
         *(rules, leaves, approximation, rules[0], leaves[0], rules.sections[0], rules[0].conditions[0], rules.tree),
         *(
@@ -151,8 +162,8 @@ def call_all(where: Path) -> dict[str, str]:
         "from_model of a pipeline": lambda: secateur.from_model(
             make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=3)).fit(X, y), X
         ),
-        "from_model of ONNX": lambda: secateur.adapters.read_onnx(b""),
-        "from_model of PMML": lambda: secateur.adapters.read_pmml(b""),
+        "from_model of ONNX": lambda: expect_damage(secateur.adapters.read_onnx),
+        "from_model of PMML": lambda: expect_damage(secateur.adapters.read_pmml),
         "select": lambda: secateur.select(model, X, y),
         "select with progress": lambda: secateur.select(model, X, y, progress=True),
         "select of a file": lambda: secateur.select(model, where / "rows.csv", "y"),
@@ -175,8 +186,9 @@ def call_all(where: Path) -> dict[str, str]:
         "Rules.diff": lambda: rules.diff(other),
         "Rules.explain": lambda: rules.explain(X[0]),
         "Rules.from_json": lambda: secateur.Rules.from_json(rules.to_json()),
-        "Rules.predict of a file": lambda: rules.predict(where / "rows.csv"),
-        "Rules.write_predictions": lambda: rules.write_predictions(where / "rows.csv", where / "answers.csv"),
+        "Rules.measure": lambda: rules.measure(X + 0.01, y),
+        "Rules.predict of a file": lambda: rules.predict(where / "unlabelled.csv"),
+        "Rules.write_predictions": lambda: rules.write_predictions(where / "unlabelled.csv", where / "answers.parquet"),
         "Tree.feature_name": lambda: rules.tree.feature_name(0),
         "Tree.from_json": lambda: secateur.Tree.from_json(rules.tree.to_json()),
         "TreeBuilder.build": lambda: build_by_hand().build(),
@@ -193,9 +205,8 @@ def call_all(where: Path) -> dict[str, str]:
             made = [one for one in objects if type(one) is value]
             for one in made or [None]:
                 for member in public_members(value):
-                    if f"{name}.{member}" in INNER:
-                        continue
-                    calls.setdefault(f"{name}.{member}", partial(use, one, member, (X, y)))
+                    if f"{name}.{member}" not in calls and is_for_users(getattr(value, member)):
+                        calls[f"{name}.{member}"] = partial(use, one, member, {"X": X, "y": y})
     outcomes = {}
     for name, call in sorted(calls.items()):
         outcomes[name] = judge(call)
