@@ -284,7 +284,7 @@ def count_covered(
         for place, rule in enumerate(rules.tolist()):
             mask = rows_of_rule(paths, deleted, rule, masks)
             if weights is None:
-                counts[place] += np.bitwise_count(mask & classes).sum(axis=1)
+                counts[place] += count_bits(mask & classes).sum(axis=1)
             else:
                 own = unpack_bits(mask, len(labels))
                 counts[place] += np.bincount(labels[own], weights[span][own], tree.n_classes)
