@@ -142,7 +142,12 @@ def assert_same_leaves(tree: Tree, pipe: Any, rows: Any) -> None:
 def quiet_fit(pipe: Any, X: Any, y: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pipe.fit(X, y)
+        try:
+            return pipe.fit(X, y)
+        except AttributeError as error:
+            if SKLEARN >= (1, 7) or "'size'" not in str(error):
+                raise
+            pytest.skip("scikit-learn 1.6 does not put sparse columns beside those of polars")
 
 
 def behind(*parts: Any, tree: Any = None, remainder: str = "drop") -> Pipeline:
@@ -499,8 +504,6 @@ DERIVED: dict[str, tuple[Callable[[], Pipeline], str]] = {
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 @pytest.mark.parametrize("case", DERIVED)
 def test_what_cannot_be_inverted_is_a_column_of_its_own(case: str, library: str) -> None:
-    if (case, library) == ("words", "polars") and SKLEARN < (1, 7):
-        pytest.skip("scikit-learn 1.6 does not put sparse columns beside those of polars")
     make, remark = DERIVED[case]
     X, y = mixed_frame(n_rows=600)
     rows: Any = X if library == "pandas" else pl.from_pandas(X)

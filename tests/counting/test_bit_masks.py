@@ -72,3 +72,4 @@ def test_bits_are_counted_by_any_numpy(words: list[int], has_function: bool) -> 
         with mock.patch.object(masks, "np", np if has_function else of_one):
             found = count_bits(np.array(words, dtype=dtype))
         assert found.tolist() == [word.bit_count() for word in words]
+        assert (np.zeros(len(words), dtype=np.int64) + found).dtype == np.int64

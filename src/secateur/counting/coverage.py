@@ -35,7 +35,7 @@ def count_bits(words: NDArray[Any]) -> NDArray[Any]:
     if hasattr(np, "bitwise_count"):
         return np.asarray(np.bitwise_count(words))
     octets = np.ascontiguousarray(words).view(np.uint8).reshape(*words.shape, 8)
-    return np.asarray(np.unpackbits(octets, axis=-1).sum(axis=-1))
+    return np.asarray(np.unpackbits(octets, axis=-1).sum(axis=-1, dtype=np.int64))
 
 
 def pack_links(
