@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.state import rules_from_state, rules_to_state
 from secateur.frames import frame_columns
 from secateur.methods import METHODS, find_method
-from secateur.methods.contract import check_flag, check_share
+from secateur.methods.contract import MethodName, check_flag, check_share
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import hold_rows, open_rows
 from secateur.rules.rules import Rules
@@ -150,7 +150,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
     def __init__(
         self,
         estimator: Any = None,
-        method: str = "exact",
+        method: MethodName = "exact",
         tolerance: float | None = None,
         *,
         each_leaf: bool = False,
@@ -164,7 +164,7 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         max_conflict: float = 0.015,
         smoothing: float = 1000,
         alpha: float = 0.01,
-        ties: str = "root",
+        ties: Literal["root", "leaf"] = "root",
         monotone: Any = None,
         rf_tol: float = DEFAULT_RF_TOL,
         feature_names: Sequence[str] | None = None,

@@ -6,7 +6,7 @@ from typing import Any
 from secateur.counting.counted_evidence import Evidence
 from secateur.errors import InputError
 from secateur.methods import find_method
-from secateur.methods.contract import check_amount
+from secateur.methods.contract import MethodName, check_amount
 from secateur.problem import Knowledge, ModelReader, open_rows_of
 
 
@@ -16,7 +16,7 @@ def collect_evidence(
     y: Any,
     *,
     sample_weight: Any = None,
-    method: str | None = None,
+    method: MethodName | None = None,
     rf_tol: float = 1e-12,
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,

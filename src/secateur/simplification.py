@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from secateur.counting.counted_evidence import Evidence
 from secateur.counting.targets import TargetCounter
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS, Deletions, Method, Problem, find_method, list_methods
-from secateur.methods.contract import check_amount, check_flag, check_share
+from secateur.methods.contract import MethodName, Settings, check_amount, check_flag, check_share
 from secateur.methods.leaf_values import CLASSES_ONLY
 from secateur.methods.monotonicity import NotMonotoneError
 from secateur.problem import Knowledge, ModelReader, find_terms, open_forest, open_rows_of
@@ -39,7 +39,7 @@ def simplify(
     X: Any = None,
     y: Any = None,
     *,
-    method: str = "exact",
+    method: MethodName = "exact",
     each_leaf: bool = False,
     tolerance: float | str | None = None,
     budget: float = 0.0,
@@ -56,7 +56,7 @@ def simplify(
     facts: Any = None,
     domain_knowledge: bool = True,
     progress: Progress | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Rules:
     """Turn a fitted tree into a short rule list, or into one short rule for each leaf.
 
@@ -176,7 +176,7 @@ def simplify(
     """
     form = _Form.check(each_leaf, tolerance, budget, sections, otherwise, of)
     known = Knowledge(feature_names, class_names, accepts_missing, groups, integers, facts, domain_knowledge)
-    chosen = find_method(method, form.settle(method, settings), others=simplify.__kwdefaults__ or ())
+    chosen = find_method(method, form.settle(method, {**settings}), others=simplify.__kwdefaults__ or ())
     if progress is not None and not callable(progress):
         raise ParameterError(f"Expected progress as a function of two numbers, or None, found {progress!r}.")
     if evidence is not None:

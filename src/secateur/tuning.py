@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from secateur.choosing import ListForm, choose_lines, choose_lines_by_budget
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean
 from secateur.frames import frame_columns
 from secateur.methods import find_method, list_methods
-from secateur.methods.contract import check_share, is_number
+from secateur.methods.contract import MethodName, Settings, check_share, is_number
 from secateur.methods.sections import count_sections
 from secateur.results.audit import Audit
 from secateur.rows.checking import check_weights, holds_missing
@@ -32,6 +32,14 @@ from secateur.selection import MEASURES, Selection, SelectionPoint
 from secateur.simplification import simplify
 
 __all__ = ["select"]
+
+
+class SelectSettings(Settings, total=False):
+    """Settings of methods and of a list."""
+
+    tolerance: float
+    sections: Any
+    budget: float
 
 
 class _Kind(NamedTuple):
@@ -65,8 +73,8 @@ def select(
     X: Any,
     y: Any,
     *,
-    over: str = "budget",
-    method: str | None = None,
+    over: Literal["budget", "tolerance", "sections", "max_conflict"] = "budget",
+    method: MethodName | None = None,
     grid: Sequence[float] | None = None,
     ceiling: float | None = None,
     min_accuracy_change: float | None = None,
@@ -75,7 +83,7 @@ def select(
     sample_weight: Any = None,
     n_jobs: int | None = None,
     progress: bool = True,
-    **settings: Any,
+    **settings: Unpack[SelectSettings],
 ) -> Selection:
     """Pick the budget, tolerance or number of sections of a list, or a setting of a method, by cross-validation.
 
@@ -133,7 +141,7 @@ def select(
     """
     if over not in KINDS:
         raise ParameterError(f"Expected over as one of {', '.join(KINDS)}, found {over!r}.{did_you_mean(over, KINDS)}")
-    search = _Search.plan(over, KINDS[over].method if method is None else method, grid, settings)
+    search = _Search.plan(over, KINDS[over].method if method is None else method, grid, {**settings})
     kind = search.kind
     if not search.is_list and not (isinstance(otherwise, str) and otherwise == "auto"):
         raise ParameterError(f"otherwise is for a list; leave it out for over={over!r}.")
@@ -306,8 +314,12 @@ def _audit_fold(
     key = f"{model.steps[-1][0]}__sample_weight" if is_pipeline(model) else "sample_weight"
     weighted: dict[str, Any] = {} if train.weights is None else {key: train.weights}
     tree = clone(model).fit(train.X, train.y, **weighted)
-    known: dict[str, Any] = {"sample_weight": train.weights, "accepts_missing": accepts_missing}
-    make = partial(simplify, tree, train.X, train.y, method=search.method, each_leaf=True, **known)
+    known: dict[str, Any] = {
+        "method": search.method,
+        "sample_weight": train.weights,
+        "accepts_missing": accepts_missing,
+    }
+    make = partial(simplify, tree, train.X, train.y, each_leaf=True, **known)
 
     def audit(rules: Rules) -> Audit:
         return rules.audit(test.X, test.y, sample_weight=test.weights)

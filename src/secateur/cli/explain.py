@@ -112,7 +112,8 @@ def _open_rules(path: Path, method: str | None, trusting: Trusting) -> Rules:
 
     if method is None and is_rules_file(path):
         return load_rules(path)
-    return simplify(read_one_tree(trusting.load(path)), method="exact" if method is None else method, each_leaf=True)
+    named: dict[str, Any] = {} if method is None else {"method": method}
+    return simplify(read_one_tree(trusting.load(path)), each_leaf=True, **named)
 
 
 def _parse(row: str) -> dict[str, Any]:

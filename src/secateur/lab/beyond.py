@@ -81,10 +81,10 @@ def measure_split(
         picked = picks.get((data.name, split), {}).get(method)
         tried = [(value, "" if value is None else f"{value:g}") for value in values]
         for value, shown in [*tried, *([] if picked is None else [(picked, BY_FOLDS)])]:
-            settings: dict[str, Any] = {} if knob is None else {knob: value}
+            settings: dict[str, Any] = {"method": method} if knob is None else {"method": method, knob: value}
             if knob == "max_conflict":
                 settings["tolerance"] = GUARD
-            rules = secateur.simplify(model, X_train, y_train, method=method, each_leaf=True, **settings)
+            rules = secateur.simplify(model, X_train, y_train, each_leaf=True, **settings)
             rows.append(_measure(rules, X_test, y_test, shown))
     return {"n_rules": len(rules), "rows": rows}
 

@@ -14,11 +14,12 @@ from typing import get_type_hints
 from sklearn.tree import DecisionTreeClassifier
 
 from secateur.datasets import load
+from secateur.methods.contract import MethodName
 from secateur.rules.rules import Rules
 from secateur.simplification import simplify
 
 TABLES = {"Weather": "weather", "human-id": "human-id"}
-METHODS = ("M1-D", "M2-D", "Izza")
+METHODS: tuple[MethodName, ...] = ("M1-D", "M2-D", "Izza")
 MOST_STATES = 1000
 N_STATES = 300  # over which statements are counted
 

@@ -23,13 +23,14 @@ from secateur.datasets import Dataset, load
 from secateur.errors import FormatError, InputError, SecateurError
 from secateur.lab.adapters.iai import read_iai
 from secateur.lab.local_search import LocalSearchTreeClassifier
+from secateur.methods.contract import MethodName
 from secateur.rows.file_bytes import read_whole
 from secateur.tree.json import FORMAT, tree_from_dict
 from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
 
 DATASETS = ("adult", "backache", "cancer", "EEG", "german", "heart-h", "ionosphere", "spambase")
-METHODS = ("M1-P", "M2-P", "Quinlan", "Izza")
+METHODS: tuple[MethodName, ...] = ("M1-P", "M2-P", "Quinlan", "Izza")
 GRID = (0.0, 0.01, 0.03, 0.05, 0.1, 0.2)
 N_SPLITS = 30
 MAX_DEPTH = 6

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum, IntEnum
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,9 @@ __all__ = [
     "Deletions",
     "Knob",
     "Method",
+    "MethodName",
     "Problem",
+    "Settings",
     "Why",
     "amount",
     "check_amount",
@@ -44,6 +46,26 @@ __all__ = [
     "is_number",
     "share",
 ]
+
+# For checkers of types, which see neither the files of this package nor their fields; a test holds them equal.
+MethodName = (
+    Literal["none", "sibling", "redundancy", "exact", "faithful", "mismatch-certified", "mismatch", "budgeted"]
+    | Literal["quinlan", "Quinlan", "M2-D", "M2-P", "Izza", "M1-D", "M1-P"]
+)
+
+
+class Settings(TypedDict, total=False):
+    """Settings of methods, beside the tolerance."""
+
+    protect: bool
+    rf_tol: float
+    domain: Any
+    monotone: Any
+    max_conflict: float
+    smoothing: float
+    alpha: float
+    ties: Literal["root", "leaf"]
+
 
 EXACT_GUARANTEE = (
     "Exact for every possible row: each row is covered, every rule that covers it predicts what the tree "

@@ -124,9 +124,9 @@ def _run_again(rules: Rules, at_hand: RowsAtHand, method: str) -> Rules:
     """Simplify the same tree by another method, with the settings that both read."""
     read = set(METHODS[method].parameters) - {"domain", "monotone"}  # rules keep these in words
     settings = {name: value for name, value in rules.parameters.items() if name in read}
-    settings["domain_knowledge"] = rules.parameters.get("domain_knowledge", True)
+    settings |= {"method": method, "domain_knowledge": rules.parameters.get("domain_knowledge", True)}
     X, y, weights = at_hand.training or (None, None, None)
-    return simplify(rules.tree, X, y, sample_weight=weights, method=method, each_leaf=True, **settings)
+    return simplify(rules.tree, X, y, sample_weight=weights, each_leaf=True, **settings)
 
 
 def _measure(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
