@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.targets import find_moments
 from secateur.counting.training_evidence import RowEvidence
-from secateur.errors import InputError, ParameterError, did_you_mean, shorten
-from secateur.facts.possible_rows import find_feasible
+from secateur.errors import InputError, ParameterError
 from secateur.methods import Deletions, Why
 from secateur.methods.contract import check_share
 from secateur.methods.covering import MANY_LEAVES, Candidate, Line, cover_by, cover_large
@@ -24,7 +22,8 @@ from secateur.methods.leaf_values import CLASSES_ONLY, Stated, Window
 from secateur.methods.row_mixture import mix_rows
 from secateur.methods.sections import HEADING, Cut, choose_cut, count_sections, find_cuts
 from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rules.deciding import LineCounter, without_facts
+from secateur.rules.deciding import count_lines
+from secateur.rules.editing import find_class
 from secateur.rules.layout import Layout
 from secateur.rules.making import Choice
 from secateur.rules.order import keep_ranking
@@ -143,16 +142,6 @@ class _Choosing:
         self._off: dict[tuple[int, Any], NDArray[np.bool_]] = {}
         self._counted: dict[int, NDArray[np.float64]] = {}  # rows of leaves that are met together, by class
 
-    @cached_property
-    def walked(self) -> Tree:
-        """The tree over possible rows, or over all rows where nothing may be known about the columns."""
-        tree = self.tree
-        if self.rules.parameters.get("domain_knowledge", True):
-            return find_feasible(tree).tree
-        if tree.columns is not None and tree.columns.encoded is not None:
-            return tree.columns.encoded
-        return without_facts(tree)
-
     @property
     def is_large(self) -> bool:
         """Whether nobody reads the list of so many leaves: it has one section, and is made by walks."""
@@ -161,17 +150,17 @@ class _Choosing:
     @cached_property
     def masks(self) -> LeafMasks:
         """The leaves as far as conditions meet and contain them."""
-        return LeafMasks(self.walked, self.paths)
+        return LeafMasks(self.rules.walked, self.paths)
 
     @cached_property
     def cuts(self) -> dict[int, Cut]:
         """The shortest cut for each number of sections, before a budget is spent."""
         if self.is_own and self.is_large:
-            cover = cover_large(self.walked, self.paths, self.values, self.default)
+            cover = cover_large(self.rules.walked, self.paths, self.values, self.default)
             return {1: Cut((0,), (cover,), *cover.cost)}
         masks, paths, values = self.masks, self.paths, self.values
         if self.is_own:
-            return find_cuts(masks, self.walked, paths, values, self.sections.most, self.default)
+            return find_cuts(masks, self.rules.walked, paths, values, self.sections.most, self.default)
         possible = list_places(masks.possible)
         windows = values.list_windows(possible)
         cover = cover_by(self._list_rules(), possible, windows, values, self.default)
@@ -305,7 +294,7 @@ class _Choosing:
         written = np.array(leaves, dtype=np.int64)
         choice = Choice(rules.deletions, rules.covered_counts)
         made = rules.change(making=making, leaves=written, layout=layout, deletions=deletions, choice=choice)
-        return _count(made, given)
+        return count_lines(made, given)
 
     def _read_edges(self, place: int, deleted: NDArray[np.bool_]) -> list[Edge]:
         """Read the edges that the rule of a leaf keeps."""
@@ -385,33 +374,11 @@ def _copy(deletions: Deletions) -> Deletions:
     return Deletions(**{name: np.array(values) for name, values in vars(deletions).items()})
 
 
-def _count(made: Rules, given: GivenRows | None) -> Rules:
-    """Count the rows that each line decides, and that each written rule covers."""
-    layout = made.layout
-    assert layout is not None
-    unknown = np.full((made.n_lines, made.tree.n_classes), np.nan)
-    covered = np.array(made.covered_counts)
-    if given is None:
-        # Without rows it is known of an "otherwise" whose class no rule of its section has: none takes rows from it.
-        for section, line in enumerate(layout.rest_lines.tolist()):
-            rules = made.leaves[layout.starts[section] : layout.starts[section + 1]]
-            if made.is_exact and layout.defaults[section] not in made.paths.leaf_class[rules]:
-                unknown[line] = made.leaf_counts[layout.stands_for(line)].sum(axis=0)
-        assert made.choice is not None
-        covered[made.paths.rule[made.deleted != made.choice.deletions.deleted]] = np.nan  # rules of other rows now
-        return made.change(decided_counts=unknown, covered_counts=covered)
-    with made._open(*given) as rows:
-        counted = rows.fold(without_facts(made.tree), LineCounter(made.change(decided_counts=unknown)))
-    covered[made.leaves] = counted.covered
-    moments = None if counted.sums is None else find_moments(counted.sums, layout.shares)
-    return made.change(decided_counts=counted.decided, covered_counts=covered, target_moments=moments)
-
-
 def _find_default(rules: Rules, otherwise: Any) -> int | None:
     """Find the class that the caller named for "otherwise"."""
     if isinstance(otherwise, str) and otherwise == "auto":
         return None
-    found = _find_class(rules, otherwise, "to leave to otherwise", ", and 'auto' chooses one")
+    found = find_class(rules, otherwise, "to leave to otherwise", ", and 'auto' chooses one")
     if found not in rules.paths.leaf_class:
         raise ParameterError(f"No leaf predicts {otherwise!r}: leave otherwise out, or name a class that one predicts.")
     return found
@@ -420,22 +387,11 @@ def _find_default(rules: Rules, otherwise: Any) -> int | None:
 def find_class_of_interest(rules: Rules, of: Any) -> int | None:
     """Find the class that lines are ordered by: the one that was named, or the rarer of two."""
     if of is not None:
-        return _find_class(rules, of, "of interest", "")
+        return find_class(rules, of, "of interest")
     if rules.tree.n_classes != 2:
         return None
     counts = np.nan_to_num(rules.leaf_counts).sum(axis=0)
     return int(counts[0] < counts[1]) ^ 1 if counts[0] != counts[1] else 1
-
-
-def _find_class(rules: Rules, named: Any, what: str, also: str) -> int:
-    labels = rules.tree.classes.tolist()
-    if isinstance(named, np.generic):
-        named = named.item()
-    for names in (labels, list(rules.tree.class_names)):
-        if named in names:
-            return names.index(named)
-    hint = did_you_mean(named, [str(label) for label in labels]) if isinstance(named, str) else ""
-    raise ParameterError(f"There is no class {named!r} {what}: the classes are {shorten(labels)}{also}.{hint}")
 
 
 def _find_tolerance(asked: float | None, *, is_known: bool) -> float:

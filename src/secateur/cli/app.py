@@ -37,6 +37,7 @@ COMMANDS = {
     "explain": "Say which rule decides a row, and why.",
     "verify": "Prove again what rules promise; status 1 if they do not hold.",
     "audit": "Say which rules still hold on new rows; status 1 if one moved.",
+    "apply": "Make the edits of a journal again on a list, and say what they cost.",
     "export": "Write rules as SQL, Python, JSON, Markdown, LaTeX, CSV, PMML or ONNX.",
     "report": "Write a page about rules, one HTML file.",
     "diagnose": "Say what each condition of each rule does, in three layers.",

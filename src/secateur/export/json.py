@@ -32,6 +32,7 @@ from secateur.limits import JSON_MARKS, check_memory, check_parsed_size
 from secateur.methods import Deletions, Why, find_method
 from secateur.methods.contract import check_amount, check_flag, check_share
 from secateur.methods.leaf_values import CLASSES_ONLY
+from secateur.rules.edits import Edits, Price, read_journal
 from secateur.rules.making import Choice, Making, StoredContent
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
@@ -104,7 +105,27 @@ def _write(rules: Rules, version: str) -> dict[str, Any]:
         "tree": tree_to_dict(rules.tree),
         "approximation": None if rules.fidelity is None else rules.fidelity.to_dict(),
         "unseen": None if rules.unseen is None else _write_unseen(rules.unseen),
+        **({} if rules.making.edits is None else {"edits": _write_edits(rules.making.edits)}),
     }
+
+
+def _write_edits(edits: Edits) -> dict[str, Any]:
+    return {
+        "journal": [edit.to_dict() for edit in edits.journal],
+        "training": None if edits.training is None else edits.training.to_dict(),
+        "unseen": None if edits.unseen is None else edits.unseen.to_dict(),
+    }
+
+
+def _read_edits(tree: Tree, content: Any) -> Edits:
+    prices = [
+        None if content[name] is None else Price.from_dict(content[name], tree.n_classes)
+        for name in ("training", "unseen")
+    ]
+    journal = tuple(read_journal(content["journal"]))
+    if not journal or not all(0 <= node < tree.n_nodes for edit in journal for node, _ in edit.limits):
+        raise ValueError("expected edits, and nodes of the tree in their limits")
+    return Edits(journal, *prices)
 
 
 def _write_unseen(unseen: Unseen) -> dict[str, Any]:
@@ -206,6 +227,8 @@ def rules_to_record(rules: Rules) -> dict[str, Any]:
             "target_moments": rules.target_moments,
             "stands_for": [layout.stands_for(line).tolist() for line in range(rules.n_lines)],
             "approximates": None if rules.fidelity is None else rules.fidelity.model,
+            "answers": rules.class_ids[layout.rule_lines],
+            "edits": None if rules.making.edits is None else _write_edits(rules.making.edits),
         }
     return record
 
@@ -302,13 +325,14 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
         budget=budget,
         tolerance=tolerance,
         of=_read_of(tree, content["of"]),
+        edits=None if content.get("edits") is None else _read_edits(tree, content["edits"]),
     )
     columns, lines, written = content["leaves"], content["lines"], content["written"]
     read_paths(tree, paths, columns)
     source = read_deletions(paths.links, columns)
     check_reasons(making.method, paths, source)
     counts = [read_counts(columns[name], paths.n_rules, tree.n_classes) for name in ("class_counts", "leaf_counts")]
-    leaves, layout = read_lines(tree, paths, content["sections"], lines)
+    leaves, layout = read_lines(tree, paths, content["sections"], lines, is_edited=making.edits is not None)
     beside = read_counts([line["class_counts"] for line in lines], len(lines), tree.n_classes)
     if layout is None:
         is_more = written is not None or budget or (tolerance < CLASSES_ONLY and not tree.is_regression)

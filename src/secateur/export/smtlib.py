@@ -152,7 +152,8 @@ def _name_value(rules: Rules) -> str:
 
 def _promises_answers(rules: Rules) -> bool:
     """Whether rules promise the tree's class for every possible row, from whichever of them covers it."""
-    return rules.is_exact or (rules.budget == 0 and "monotone" in rules.parameters)
+    is_whole = rules.budget == 0 and rules.making.edits is None
+    return rules.is_exact or (is_whole and "monotone" in rules.parameters)
 
 
 def _find_facts(rules: Rules) -> Facts:

@@ -1,6 +1,7 @@
 """Read the lines of stored rules: whose rules are written, in which sections, and what each line states."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ def find_label(tree: Tree, label: Any) -> int | None:
 
 
 def read_lines(
-    tree: Tree, paths: Paths, sections: Any, lines: list[dict[str, Any]]
+    tree: Tree, paths: Paths, sections: Any, lines: list[dict[str, Any]], *, is_edited: bool
 ) -> tuple[NDArray[np.int64], Layout | None]:
     """Find the leaves of the written rules, and the sections of a list; reject lines that are not their leaves'."""
     place_of = {leaf: place for place, leaf in enumerate(paths.leaf_ids.tolist())}
@@ -29,7 +30,9 @@ def read_lines(
         if type(leaf) is not int or leaf not in place_of:
             raise FormatError(f"The rules JSON has a rule of node {leaf!r}, which is not a leaf of its tree.")
         label = tree.answers[leaf].item() if sections is None or not tree.is_regression else line["share"]
-        if line["prediction"] != label or type(line["prediction"]) is not type(label):
+        if is_edited and not tree.is_regression and find_label(tree, line["prediction"]) is None:
+            raise FormatError(f"The class {line['prediction']!r} of a rule is not one of {tree.classes.tolist()}.")
+        if not is_edited and (line["prediction"] != label or type(line["prediction"]) is not type(label)):
             raise FormatError(f"The rule of leaf {leaf} predicts {line['prediction']!r}, but its leaf {label!r}.")
     leaves = np.array([place_of[line["leaf_id"]] for line in rules], dtype=np.int64)
     if len(np.unique(leaves)) < len(leaves):
@@ -44,7 +47,11 @@ def read_lines(
         if any(more) or any(line["stands_for"] != [line["leaf_id"]] for line in lines):
             raise FormatError("The rules JSON has one rule for each leaf, but a line that states more than its leaf.")
         return leaves, None
-    return leaves, _read_layout(tree, place_of, sections, lines)
+    layout = _read_layout(tree, place_of, sections, lines)
+    if not is_edited or tree.is_regression:
+        return leaves, layout
+    answers = np.array([find_label(tree, line["prediction"]) for line in rules], dtype=np.int64)
+    return leaves, layout if (answers == paths.leaf_class[leaves]).all() else replace(layout, answers=answers)
 
 
 def _read_layout(tree: Tree, place_of: dict[int, int], sections: Any, lines: list[dict[str, Any]]) -> Layout:

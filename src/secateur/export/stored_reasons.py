@@ -13,7 +13,7 @@ from secateur.verify.fields import REASONS, Check
 
 # Reasons that the lines of a list give beside those of the method.
 TINY = 1e-9  # shares are rounded
-OF_A_LIST = (Why.PAID, Why.TOO_DEAR, Why.WITHIN_WINDOW, Why.KEEPS_OUT, Why.HEADING)
+OF_A_LIST = (Why.PAID, Why.TOO_DEAR, Why.WITHIN_WINDOW, Why.KEEPS_OUT, Why.HEADING, Why.STRUCK)
 
 
 def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collection[Why] = ()) -> None:

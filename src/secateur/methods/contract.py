@@ -88,6 +88,7 @@ class Why(IntEnum):
     WITHIN_BUDGET = 11  # before, after: share of rows in conflict; number: share of training rows it brought there
     PAID = 12  # before, after: share of rows off; number: share of training rows it added
     WITHIN_WINDOW = 13  # of a list: all leaves that the line then meets are of its class and window
+    STRUCK = 14  # of a list: a person struck it
 
     UNTOUCHED = 100
     NOT_CERTIFIED = 101  # the witness search tells whether it separates or is merely out of the method's reach

@@ -114,6 +114,8 @@ def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit |
                 return f"No answer changes, and its {what} moves by no more than {points}, for {whom}."
             return f"No answer changes, and no {what} moves by more than {points}, for {whom}."
         return f"No answer changes for {whom}."
+    if rules.making.edits is not None:
+        return rules.making.edits.describe()
     moved = f", or a share more than {points} away" if rules.keeps_shares else ""
     weighted = " (by weight)" if rules.is_weighted else ""
     allowed = (

@@ -299,6 +299,8 @@ def _describe_own_leaf(seen: _Seen) -> str:
 
 def _describe_difference(seen: _Seen) -> str:
     rules = seen.rules
+    if rules.making.edits is not None:
+        return "This row is among those for which an edit changed the answer."
     if rules.budget:
         return "This row is among those whose answer the budget allows to differ from the tree's."
     return f"This row is among those that {rules.method!r} may answer differently from the tree."

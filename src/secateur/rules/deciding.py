@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.counting.coverage import count_covered
-from secateur.counting.targets import sum_targets
+from secateur.counting.targets import find_moments, sum_targets
 from secateur.errors import ParameterError, did_you_mean
 from secateur.rows.rows import Rows
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
 
 if TYPE_CHECKING:
+    from secateur.rows.row_source import GivenRows
     from secateur.rows.rows import LabelledRows
     from secateur.rules.rules import Rules
 
-__all__ = ["Deciding", "LineCounter", "LineCounts", "check_of", "without_facts"]
+__all__ = ["Deciding", "LineCounter", "LineCounts", "check_of", "count_lines", "without_facts"]
 
 
 @dataclass(frozen=True)
@@ -91,3 +92,25 @@ class LineCounter:
     def add(self, total: LineCounts, part: LineCounts) -> LineCounts:
         """Add the counts of a further piece."""
         return total + part
+
+
+def count_lines(made: Rules, given: GivenRows | None) -> Rules:
+    """Count the rows that each line of a list decides, and that each written rule covers."""
+    layout = made.layout
+    assert layout is not None
+    unknown = np.full((made.n_lines, made.tree.n_classes), np.nan)
+    covered = np.array(made.covered_counts)
+    if given is None:
+        # Without rows it is known of an "otherwise" whose class no rule of its section has: none takes rows from it.
+        for section, line in enumerate(layout.rest_lines.tolist()):
+            rules = made.leaves[layout.starts[section] : layout.starts[section + 1]]
+            if made.is_exact and layout.defaults[section] not in made.paths.leaf_class[rules]:
+                unknown[line] = made.leaf_counts[layout.stands_for(line)].sum(axis=0)
+        assert made.choice is not None
+        covered[made.paths.rule[made.deleted != made.choice.deletions.deleted]] = np.nan  # rules of other rows now
+        return made.change(decided_counts=unknown, covered_counts=covered)
+    with made._open(*given) as rows:
+        counted = rows.fold(without_facts(made.tree), LineCounter(made.change(decided_counts=unknown)))
+    covered[made.leaves] = counted.covered
+    moments = None if counted.sums is None else find_moments(counted.sums, layout.shares)
+    return made.change(decided_counts=counted.decided, covered_counts=covered, target_moments=moments)

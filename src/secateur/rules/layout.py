@@ -34,6 +34,8 @@ class Layout:
     offsets, contained : ndarray of int64
         ``contained[offsets[i]:offsets[i + 1]]`` are the leaves that line ``i`` stands for, by place: those that lie in
         it; of "otherwise", those of its section that lie in no rule.
+    answers : ndarray of int64, shape (n_rules,), or None
+        Index of the class of each rule, where an edit gave one another class than that of its leaf.
     """
 
     nodes: NDArray[np.int64]
@@ -43,10 +45,12 @@ class Layout:
     windows: NDArray[np.float64]
     offsets: NDArray[np.int64]
     contained: NDArray[np.int64]
+    answers: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            getattr(self, one.name).flags.writeable = False
+        for array in (getattr(self, one.name) for one in fields(self)):
+            if array is not None:
+                array.flags.writeable = False
 
     @property
     def n_sections(self) -> int:

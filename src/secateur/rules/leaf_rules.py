@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from secateur.facts.possible_rows import find_feasible
 from secateur.methods import METHODS
 from secateur.methods.leaf_values import CLASSES_ONLY, LeafValues
 from secateur.rows.rows import apply_tree
@@ -251,10 +252,21 @@ class LeafRules:
 
     @cached_property
     def _witnesses(self) -> Witnesses:
-        if self.budget or self.tree.is_regression:  # reasons name the leaves that conditions keep out
+        # Reasons name the leaves that conditions of a regression tree keep out.
+        if self.budget or self.making.edits or self.tree.is_regression:
             return Witnesses(self.tree, self.paths, self.deletions, None)
         known = self.tree if self.parameters.get("domain_knowledge", True) else without_facts(self.tree)
         return Witnesses(known, self.paths, self.deletions, METHODS[self.method].witness)
+
+    @cached_property
+    def walked(self) -> Tree:
+        """The tree over possible rows, or over all rows where nothing may be known about the columns."""
+        tree = self.tree
+        if self.parameters.get("domain_knowledge", True):
+            return find_feasible(tree).tree
+        if tree.columns is not None and tree.columns.encoded is not None:
+            return tree.columns.encoded
+        return without_facts(tree)
 
     @cached_property
     def facts_used(self) -> FactsUsed:

@@ -13,7 +13,7 @@ from secateur.rows.rows import Routes
 if TYPE_CHECKING:
     from secateur.rules.rules import Rules
 
-__all__ = ["LineRoutes", "grow_routes"]
+__all__ = ["MOST_LEAVES", "LineRoutes", "find_open", "grow_routes"]
 
 MOST_LEAVES = 2_000  # of more, masks of leaves take longer than masks of rows
 MOST_NODES = 100  # times those of the tree
@@ -37,7 +37,7 @@ def grow_routes(rules: Rules) -> LineRoutes | None:
     assert layout is not None
     if paths.n_rules > MOST_LEAVES:
         return None
-    decided_by, asked = _find_open(rules)
+    decided_by, asked = find_open(rules)
     test = np.where(tree.is_leaf, -1, np.arange(tree.n_nodes)).tolist()
     left, right = tree.children_left.tolist(), tree.children_right.tolist()
     leaf_of, line_of = [-1] * tree.n_nodes, [-1] * tree.n_nodes
@@ -73,7 +73,7 @@ def grow_routes(rules: Rules) -> LineRoutes | None:
     return LineRoutes(routes, np.array(leaf_of), np.array(line_of))
 
 
-def _find_open(rules: Rules) -> tuple[list[int], dict[int, list[tuple[int, list[int]]]]]:
+def find_open(rules: Rules) -> tuple[list[int], dict[int, list[tuple[int, list[int]]]]]:
     """Find the line of each leaf's rows that no line before it takes, and the lines before it, with what they ask."""
     tree, paths, layout = rules.tree, rules.paths, rules.layout
     assert layout is not None

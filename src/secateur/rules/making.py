@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateur.methods import Deletions
 from secateur.methods.leaf_values import CLASSES_ONLY
+
+if TYPE_CHECKING:
+    from secateur.rules.edits import Edits
 
 __all__ = ["Choice", "Making", "StoredContent"]
 
@@ -35,6 +38,8 @@ class Making:
         Of a list: how far the share that a line states may lie from that of a row's own leaf; 1 keeps classes only.
     of : int or None
         Of a list: index of the class of interest, by whose share lines are ordered.
+    edits : Edits or None
+        Of a list that a person edited: the journal, and what the edits cost.
     notes : tuple of str
         The method's remarks on the rows, a sentence each; a file does not keep them.
     """
@@ -46,6 +51,7 @@ class Making:
     budget: float = 0.0
     tolerance: float = CLASSES_ONLY
     of: int | None = None
+    edits: Edits | None = None
     notes: tuple[str, ...] = ()
 
 

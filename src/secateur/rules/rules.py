@@ -25,6 +25,7 @@ from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.rows import apply_tree, follow
 from secateur.rows.table_columns import find_texts
 from secateur.rules.deciding import Deciding, check_of, without_facts
+from secateur.rules.editing import Editable, price_unseen
 from secateur.rules.leaf_rules import LeafRules, spread_shares
 from secateur.rules.line_routes import LineRoutes, grow_routes
 from secateur.rules.making import Choice, StoredContent
@@ -63,7 +64,7 @@ __all__ = ["Rules", "as_matrix"]
 
 
 @dataclass(frozen=True, eq=False)
-class Rules(LeafRules, Writable, ArraySequence[Rule]):
+class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
     """The rules of a tree after deletion: a short list that ends in "otherwise", or one rule for each leaf.
 
     Made by :func:`secateur.simplify` or :func:`secateur.approximate`, or read back by :meth:`from_json`. A sequence of
@@ -145,7 +146,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     @property
     def is_exact(self) -> bool:
         """Whether the rules give every possible row the tree's answer."""
-        return self.budget == 0 and METHODS[self.method].is_exact
+        return self.budget == 0 and METHODS[self.method].is_exact and self.making.edits is None
 
     @property
     def keeps_shares(self) -> bool:
@@ -172,6 +173,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
                 budget=0.0,
                 tolerance=self.tolerance if self.tree.is_regression else CLASSES_ONLY,
                 of=None,
+                edits=None,
             ),
         )
 
@@ -241,6 +243,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         own = self.paths.leaf_class[self.leaves]
         if self.layout is None:
             return own
+        own = own if self.layout.answers is None else self.layout.answers
         every = np.empty(self.n_lines, dtype=np.int64)
         every[self.layout.rule_lines], every[self.layout.rest_lines] = own, self.layout.defaults
         return every
@@ -327,7 +330,8 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     @property
     def is_ordered(self) -> bool:
         """Whether that order is sure: rows ranked the rules, or no two rules of different classes overlap."""
-        return self.is_ranked or self.is_exact or len(np.unique(self.paths.leaf_class[self.leaves])) < 2
+        is_sure = self.is_ranked or self.is_exact or self.making.edits is not None
+        return is_sure or len(np.unique(self.paths.leaf_class[self.leaves])) < 2
 
     @property
     def n_conditions(self) -> int:
@@ -384,6 +388,8 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
             return self._promise_values()
         if self.layout is None:
             return METHODS[self.method].promise(self.parameters)
+        if self.making.edits is not None:
+            return self.making.edits.describe()
         within = f"a share within {100 * self.tolerance:.6g} points of that of its leaf in the tree"
         if self.is_exact:
             kept = f", and {within}" if self.keeps_shares else ""
@@ -421,11 +427,11 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
     def assumptions(self) -> tuple[str, ...]:
         """The facts about the columns that the guarantee assumes, in words.
 
-        A budget's guarantee is about the training rows, which satisfy all of them.
+        The guarantee of a budget, or of edits, is about the training rows, which satisfy all of them.
         """
         if self.layout is None:
             return self.facts_used.used
-        return () if self.budget else find_facts_of_list(self)
+        return () if self.budget or self.making.edits else find_facts_of_list(self)
 
     def assumes(self, facts: Iterable[str]) -> bool:
         """Whether the guarantee depends on one of some facts.
@@ -436,7 +442,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
             The facts, in words.
         """
         listed = list(facts)
-        if not listed or (self.is_list and self.budget):
+        if not listed or (self.is_list and (self.budget or self.making.edits)):
             return False
         # A proof that the tree is monotone takes all facts or none; its certificate says which.
         takes_all = "monotone" in self.parameters and "satisfy the facts" in str(self.parameters.get("certificate"))
@@ -713,7 +719,9 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
 
         self.tree.require_classes("Counting unseen rows by class")
         with self._open(X, y, sample_weight) as rows:
-            return self.change(unseen=count_unseen(self, rows, GivenRows(X, y, sample_weight)))
+            given = GivenRows(X, y, sample_weight)
+            measured = self.change(unseen=count_unseen(self, rows, given))
+        return price_unseen(measured, given)
 
     def overlaps(self, X: Any, *, sample_weight: Any = None) -> Overlaps:
         """Find the rules of different classes that share rows, and how many; the pair that shares most comes first.
@@ -826,7 +834,7 @@ class Rules(LeafRules, Writable, ArraySequence[Rule]):
         if self.fidelity is None:
             held = passed or self.training
             shown = held.X if held is not None and hasattr(held.X, "__array__") else None  # a table stays where it is
-            return compare_trees(self.tree, from_model(model, shown)), passed
+            return compare_trees(self.source_tree, from_model(model, shown)), passed
         from secateur.approximation import recount_fidelity
 
         if passed is None:

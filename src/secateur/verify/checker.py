@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.verify.case import COUNT_TOLERANCE, Case
+from secateur.verify.edits import check_edits
 from secateur.verify.fields import FIELDS, Check
 from secateur.verify.lists import check_list, check_values_kept_out
 from secateur.verify.promises import EACH_LEAF, check_promises, check_structure
@@ -88,6 +89,7 @@ def verify_rules(
             check_list(case, comparison)
         check_reasons(case)
         check_unseen(case, read_unseen)
+        check_edits(case, read_unseen)
         _name_unchecked(case, comparison, has_unseen=read_unseen is not None)
     return Verification(not case.failures, tuple(case.failures), tuple(case.checks), tuple(case.unchecked))
 
@@ -101,7 +103,7 @@ def _name_unchecked(case: Case, comparison: Comparison | None, *, has_unseen: bo
         if not field.seen or path in settled or not _is_there(case, path):
             continue
         is_unsaid = comparison is not None and path in comparison.unsaid
-        is_unseen = path.startswith("unseen.")
+        is_unseen = path.startswith(("unseen.", "edits.unseen"))
         if field.check is Check.RECOUNTED and not (has_unseen if is_unseen else case.read_rows is not None):
             named[UNCHECKED[3 if is_unseen else 0]][field.seen] = None
         elif field.check is Check.COMPARED and comparison is None and is_stored:
@@ -140,6 +142,11 @@ def _is_there(case: Case, path: str) -> bool:
         return name in case.parameters
     if part == "approximation":
         return record["list"] is not None and record["list"]["approximates"] is not None
+    if part == "edits":
+        edits = None if record["list"] is None else record["list"].get("edits")
+        if edits is None:
+            return False
+        return any(one.get("limits") for one in edits["journal"]) if name.startswith("journal") else bool(edits[name])
     if part == "unseen":
         return record.get("unseen") is not None and record["unseen"].get(name) is not None
     if part != "tree":

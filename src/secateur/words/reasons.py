@@ -64,6 +64,7 @@ WORDS: dict[int, str] = {
         "alone, {change}): within the budget of {budget_share}"
     ),
     Why.WITHIN_WINDOW: "without it every leaf of the section that the line meets still says {name}{window}",
+    Why.STRUCK: "an edit struck it",
     Why.UNTOUCHED: "the method deletes nothing",
     Why.NOT_CERTIFIED: "the method has no certificate for it, though no leaf of another class would be met",
     Why.MATCHED: "it points to {name}, whose share rises by {points} points",

@@ -1,0 +1,662 @@
+"""Edit a list: strike a line or a column, give a line another class, round limits, and count what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from secateur.errors import InputError, ParameterError, did_you_mean, shorten
+from secateur.methods import Deletions, Why
+from secateur.methods.leaf_masks import LeafMasks, list_places, make_mask
+from secateur.methods.leaf_values import CLASSES_ONLY
+from secateur.rows.row_source import GivenRows, ModelTerms
+from secateur.rows.rows import apply_tree
+from secateur.rules.deciding import count_lines, without_facts
+from secateur.rules.edits import Edit, Edits, Price, read_edit
+from secateur.rules.layout import Layout
+from secateur.rules.line_routes import MOST_LEAVES, find_open
+from secateur.rules.rule import Rule
+from secateur.tree.columns import find_cuts
+from secateur.tree.regions import regions_of_links
+from secateur.words.conditions import MAX_DIGITS, ROUNDINGS, join_conditions, read_conditions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.rows.rows import LabelledRows
+    from secateur.rules.rules import Rules
+    from secateur.tree.tree import Tree
+
+__all__ = ["Changed", "Editable", "apply_edits", "find_class", "price_edits", "price_unseen"]
+
+MOST_REGIONS = 500
+
+
+class Changed(NamedTuple):
+    """A region in which an edited list gives another class than the tree.
+
+    Attributes
+    ----------
+    text : str
+        The region, with exact numbers.
+    conditions : tuple of Condition
+        The same, a column each.
+    tree_class, list_class : str
+        Names of the class that the tree gives its rows, and of the one that the list gives them.
+    """
+
+    text: str
+    conditions: tuple[Any, ...]
+    tree_class: str
+    list_class: str
+
+
+class Editable:
+    """Lists that can be edited: each edit gives a new list that says what it costs."""
+
+    def strike(self, line: int | Rule, column: str | int | None = None, *, reason: str = "") -> Rules:
+        """Strike a line, or what it asks of a column; later lines and "otherwise" take over the rows.
+
+        Striking the "otherwise" of a section joins the section to its sibling's, whose "otherwise" stays.
+
+        Parameters
+        ----------
+        line : int or Rule
+            Index into :attr:`lines`.
+        column : str or int, default=None
+            Strike only what the line asks of this column; its heading stays.
+        reason : str, default=""
+            Why, for the journal.
+
+        Returns
+        -------
+        Rules
+            The edited list; its ``guarantee`` and :attr:`price` say on how many rows it differs from the tree.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> import secateur
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+        >>> rules = secateur.simplify(model, X, y)
+        >>> edited = rules.strike(0, reason="too few rows")
+        >>> print(edited.guarantee)
+        Edited once: the class differs from the tree's on 4 of 569 training rows; nothing is promised about other rows.
+        """
+        name = None if column is None else _name_column(self._list, column)
+        return apply_edits(self._list, [Edit("strike", self._number(line), name, reason=reason)])
+
+    def without(self, column: str | int, *, reason: str = "") -> Rules:
+        """Ask no line and no heading about a column; sections that it tells apart become one.
+
+        Parameters
+        ----------
+        column : str or int
+        reason : str, default=""
+
+        Returns
+        -------
+        Rules
+        """
+        return apply_edits(self._list, [Edit("without", column=_name_column(self._list, column), reason=reason)])
+
+    def answer(self, line: int | Rule, to: Any, *, reason: str = "") -> Rules:
+        """Let a line give another class.
+
+        Parameters
+        ----------
+        line : int or Rule
+            Index into :attr:`lines`.
+        to : label or name of a class
+        reason : str, default=""
+
+        Returns
+        -------
+        Rules
+        """
+        return apply_edits(self._list, [Edit("answer", self._number(line), to=to, reason=reason)])
+
+    def rounded(self, *, reason: str = "") -> Rules:
+        """Write each limit as the shortest decimal between its neighbouring training values.
+
+        No training row changes side; a value between an old and a new limit does.
+
+        Parameters
+        ----------
+        reason : str, default=""
+
+        Returns
+        -------
+        Rules
+        """
+        return apply_edits(self._list, [Edit("rounded", reason=reason)])
+
+    def limit(self, *, lines: int, reason: str = "") -> Rules:
+        """Strike lines until so many are left, each time the one whose loss changes fewest training rows.
+
+        Parameters
+        ----------
+        lines : int
+            Lines that may be left, "otherwise" of each section among them.
+        reason : str, default=""
+
+        Returns
+        -------
+        Rules
+        """
+        if type(lines) is not int or lines < 1:
+            raise ParameterError(f"Expected lines as a whole number from 1 on, found {lines!r}.")
+        return _limit(self._list, lines, reason)
+
+    def replay(self, journal: Iterable[Edit | Mapping[str, Any]]) -> Rules:
+        """Make the edits of a journal again, in their order, and count what they cost.
+
+        Parameters
+        ----------
+        journal : iterable of Edit, or of dicts as ``Edit.to_dict`` gives them
+
+        Returns
+        -------
+        Rules
+        """
+        return apply_edits(self._list, [one if isinstance(one, Edit) else read_edit(one) for one in journal])
+
+    @property
+    def journal(self) -> tuple[Edit, ...]:
+        """The edits that were made, first to last."""
+        edits = self._list.making.edits
+        return () if edits is None else edits.journal
+
+    @property
+    def price(self) -> Price | None:
+        """What all edits cost on the training rows; None without edits, or where the rows are not at hand."""
+        edits = self._list.making.edits
+        return None if edits is None else edits.training
+
+    @property
+    def unseen_price(self) -> Price | None:
+        """The same on rows that had no part in making the rules; see :meth:`measure`."""
+        edits = self._list.making.edits
+        return None if edits is None else edits.unseen
+
+    def changed(self) -> tuple[Changed, ...]:
+        """Find exactly where the list gives another class than the tree: regions that do not overlap.
+
+        Rounded limits add the values between an old and a new limit, which are listed as they are.
+        """
+        return tuple(_find_changed(self._list))
+
+    @property
+    def source_tree(self) -> Tree:
+        """The tree before limits were rounded."""
+        edits = self._list.making.edits
+        return self._list.tree if edits is None else edits.restore(self._list.tree)
+
+    @property
+    def _list(self) -> Rules:
+        return self  # type: ignore[return-value]
+
+    def _number(self, line: Any) -> int:
+        place = line.index if isinstance(line, Rule) else line
+        n_lines = self._list.n_lines
+        if type(place) is not int and not isinstance(place, np.integer):
+            raise ParameterError(f"Expected a line as an index into lines, or one of them, found {line!r}.")
+        if not -n_lines <= place < n_lines:
+            raise ParameterError(f"There is no line {place}: the list has {n_lines}, from 0 to {n_lines - 1}.")
+        return int(place) % n_lines + 1
+
+
+def apply_edits(rules: Rules, edits: Sequence[Edit]) -> Rules:
+    """Make edits one after another, and count what all edits of the list cost together."""
+    if not rules.is_list:
+        raise ParameterError("Edits are for a list: make one with simplify(model, X, y), without each_leaf.")
+    rules.tree.require_classes("Editing a list")
+    if rules.fidelity is not None:
+        raise ParameterError(
+            f"These rules approximate {rules.fidelity.model}, and an edit would leave their fidelity unknown: edit the "
+            "list of the surrogate tree, simplify(rules.tree, X, y)."
+        )
+    if rules.paths.n_rules > MOST_LEAVES:
+        raise InputError(f"Edits are for trees of at most {MOST_LEAVES:,} leaves, found {rules.paths.n_rules:,}.")
+    for edit in edits:
+        rules = _apply(rules, edit)
+    return price_edits(rules)
+
+
+def price_edits(rules: Rules) -> Rules:
+    """Count the rows of each line, and what the edits cost, on training rows and unseen ones that are at hand."""
+    edits, unseen = rules.making.edits, rules.unseen
+    assert edits is not None
+    counted = count_lines(rules.change(unseen=None), rules.training)
+    training = None if rules.training is None else _count_price(counted, rules.training)
+    making = replace(rules.making, edits=replace(edits, training=training, unseen=None))
+    priced = counted.change(making=making)
+    if unseen is None or unseen.rows is None:
+        return priced
+    again = priced.measure(*unseen.rows)
+    assert again.unseen is not None
+    return again.change(unseen=replace(again.unseen, split=unseen.split))
+
+
+def _apply(rules: Rules, edit: Edit) -> Rules:
+    """Make one edit, without counting."""
+    if edit.edit == "rounded":
+        rules, edit = _round(rules, edit)
+        return _write(rules, edit)
+    draft = _Draft(rules)
+    line = None
+    if edit.line is not None:
+        if not 1 <= edit.line <= rules.n_lines:
+            raise ParameterError(f"There is no line {edit.line}: the list has {rules.n_lines}.")
+        line = Rule(rules, edit.line - 1)
+        if edit.was is not None and edit.was != line.text:
+            raise InputError(
+                f"Line {edit.line} is “{line.text}”, but the journal edits “{edit.was}”: it was made for another list."
+            )
+        edit = edit._replace(was=line.text)
+    if edit.edit == "without":
+        draft.leave_out(_find_features(rules, edit.column), str(edit.column))
+    elif edit.edit == "answer":
+        assert line is not None
+        class_id = find_class(rules, edit.to, "to answer")
+        draft.give(line.index, class_id)
+        edit = edit._replace(to=rules.tree.classes[class_id].item())
+    elif edit.column is None:
+        assert line is not None
+        draft.strike(line.index)
+    else:
+        assert line is not None
+        draft.strike_column(line.index, _find_features(rules, edit.column), edit.column)
+    return _write(draft.finish(), edit)
+
+
+def _write(rules: Rules, edit: Edit) -> Rules:
+    """Add an edit to the journal."""
+    before = rules.making.edits
+    journal = (*(() if before is None else before.journal), edit)
+    return rules.change(making=replace(rules.making, edits=Edits(journal)), stored=None)
+
+
+@dataclass
+class _Line:
+    """A line of a draft; the place of an "otherwise" is -1."""
+
+    place: int
+    class_id: int
+    rows: float  # training rows that it decided, as far as known
+
+
+@dataclass
+class _Section:
+    node: int
+    lines: list[_Line] = field(default_factory=list)  # rules, then its "otherwise"
+
+
+class _Draft:
+    """A list that is being edited."""
+
+    def __init__(self, rules: Rules) -> None:
+        layout = rules.layout
+        assert layout is not None
+        self.rules, self.paths = rules, rules.paths
+        self.deletions = Deletions(**{name: np.array(values) for name, values in vars(rules.deletions).items()})
+        self.sections = [_Section(node) for node in layout.nodes.tolist()]
+        for line in rules.lines:
+            own = _Line(line.place, line.class_id, line.support or 0.0)
+            self.sections[line._section].lines.append(own)
+
+    def _find(self, index: int) -> tuple[_Section, _Line]:
+        listed = [(section, line) for section in self.sections for line in section.lines]
+        return listed[index]
+
+    def strike(self, index: int) -> None:
+        """Strike a line; an "otherwise" with its section."""
+        section, line = self._find(index)
+        if line.place >= 0:
+            self._drop(section, line)
+        elif section.node == 0:
+            raise ParameterError(
+                "The only “otherwise” cannot be struck, because every row needs an answer: give it another one, "
+                "answer(line, class)."
+            )
+        else:
+            self._join(int(self.paths.parent[section.node]), section)
+
+    def strike_column(self, index: int, features: Collection[int], name: str) -> None:
+        """Strike what a line asks of a column beside its heading."""
+        section, line = self._find(index)
+        entries = self._list_entries(section, line, features)
+        if not len(entries):
+            raise ParameterError(f"Line {index + 1} does not ask about {name!r} beside its heading.")
+        if len(entries) == len(self._list_entries(section, line, None)):
+            raise ParameterError(f"Line {index + 1} asks about nothing but {name!r}: strike the line.")
+        self._delete(entries)
+
+    def leave_out(self, features: Collection[int], name: str) -> None:
+        """Strike a column everywhere, headings among them."""
+        feature, parent = self.rules.tree.feature, self.paths.parent
+        is_asked = False
+        while True:
+            asking = (
+                int(parent[link])
+                for section in self.sections
+                for link in self.paths.list_path(section.node)  # root to leaf
+                if feature[parent[link]] in features
+            )
+            top = next(asking, None)
+            if top is None:
+                break
+            is_asked = True
+            self._join(top, None)
+        for section in self.sections:
+            for line in [one for one in section.lines if one.place >= 0]:
+                entries = self._list_entries(section, line, features)
+                is_asked |= bool(len(entries))
+                if len(entries) and len(entries) == len(self._list_entries(section, line, None)):
+                    self._drop(section, line)
+                else:
+                    self._delete(entries)
+        if not is_asked:
+            raise ParameterError(f"No line and no heading asks about {name!r}.")
+
+    def give(self, index: int, class_id: int) -> None:
+        """Give a line another class."""
+        _, line = self._find(index)
+        if line.class_id == class_id:
+            raise ParameterError(f"Line {index + 1} predicts {self.rules.tree.class_names[class_id]} already.")
+        line.class_id = class_id
+
+    def _list_entries(self, section: _Section, line: _Line, features: Collection[int] | None) -> NDArray[np.int64]:
+        """List the conditions of a line beside its heading, of some columns or of all."""
+        span = self.paths.entries(line.place)
+        depth = int(self.rules.tree.node_depth[section.node])
+        entries = np.arange(span.start + depth, span.stop)
+        entries = entries[~self.deletions.deleted[entries]]
+        if features is None:
+            return entries
+        tested = self.rules.tree.feature[self.paths.parent[self.paths.links[entries]]]
+        return entries[np.isin(tested, list(features))]
+
+    def _delete(self, entries: NDArray[np.int64]) -> None:
+        self._forget(entries)
+        self.deletions.delete(entries, Why.STRUCK)
+
+    def _forget(self, entries: NDArray[np.int64]) -> None:
+        """Drop the numbers behind reasons that no longer apply."""
+        for numbers in (self.deletions.before, self.deletions.after, self.deletions.number):
+            numbers[entries] = np.nan
+        self.deletions.node[entries] = -1
+
+    def _drop(self, section: _Section, line: _Line) -> None:
+        """Write a rule no longer: it is again as its method left it."""
+        section.lines.remove(line)
+        assert self.rules.choice is not None
+        span = self.paths.entries(line.place)
+        for name, values in vars(self.rules.choice.deletions).items():
+            getattr(self.deletions, name)[span] = values[span]
+
+    def _join(self, node: int, struck: _Section | None) -> None:
+        """Join all sections below a node; of their "otherwise" the one with most rows stays, not a struck one."""
+        first, last = self.rules.tree.leaf_runs
+        parts = [part for part in self.sections if first[node] <= first[part.node] and last[part.node] <= last[node]]
+        joined = _Section(node)
+        depth = int(self.rules.tree.node_depth[node])
+        for part in parts:
+            joined.lines += part.lines[:-1]
+            for line in part.lines[:-1]:
+                begin = int(self.paths.offsets[line.place])
+                heading = np.arange(begin + depth, begin + int(self.rules.tree.node_depth[part.node]))
+                self._forget(heading)
+                self.deletions.keep(heading, Why.KEEPS_OUT)
+        joined.lines.append(max((part.lines[-1] for part in parts if part is not struck), key=lambda line: line.rows))
+        at = self.sections.index(parts[0])
+        self.sections = [part for part in self.sections if part not in parts]
+        self.sections.insert(at, joined)
+
+    def finish(self) -> Rules:
+        """Give the list, its rows not counted; it promises no shares, so its lines state none."""
+        rules, paths = self.rules, self.paths
+        masks, (first, last) = LeafMasks(rules.walked, paths), rules.tree.leaf_runs
+        contained: list[list[int]] = []
+        for section in self.sections:
+            left = make_mask(range(int(first[section.node]), int(last[section.node]))) & masks.possible
+            whole = left
+            for line in section.lines[:-1]:
+                span = paths.entries(line.place)
+                kept = paths.links[span][~self.deletions.deleted[span]].tolist()
+                self._check_reasons(line, span)
+                inside = masks.inside(masks.edge(link) for link in kept) & whole
+                contained.append(list_places(inside))
+                left &= ~inside
+            contained.append(list_places(left))
+        lines = [line for section in self.sections for line in section.lines]
+        leaves = np.array([line.place for line in lines if line.place >= 0], dtype=np.int64)
+        answers = np.array([line.class_id for line in lines if line.place >= 0], dtype=np.int64)
+        layout = Layout(
+            nodes=np.array([section.node for section in self.sections], dtype=np.int64),
+            defaults=np.array([section.lines[-1].class_id for section in self.sections], dtype=np.int64),
+            starts=np.cumsum([0, *(len(section.lines) - 1 for section in self.sections)]),
+            shares=np.full(len(lines), np.nan),
+            windows=np.full((len(lines), 2), np.nan),
+            offsets=np.cumsum([0, *map(len, contained)]),
+            contained=np.array([place for some in contained for place in some], dtype=np.int64),
+            answers=None if (answers == paths.leaf_class[leaves]).all() else answers,
+        )
+        making = replace(rules.making, tolerance=CLASSES_ONLY)
+        return rules.change(making=making, leaves=leaves, layout=layout, deletions=self.deletions, decided_counts=None)
+
+    def _check_reasons(self, line: _Line, span: slice) -> None:
+        """Name a leaf that a condition keeps out only if it still has another class than the line."""
+        node = self.deletions.node[span]
+        is_own = (self.deletions.why[span] == Why.KEEPS_OUT) & (node >= 0)
+        is_own &= self.rules.tree.leaf_class[node] == line.class_id
+        node[is_own] = -1
+
+
+def _limit(rules: Rules, most: int, reason: str) -> Rules:
+    """Strike one line after another, sections first if even their "otherwise" are too many."""
+    edits: list[Edit] = []
+    while rules.n_lines > most:
+        layout = rules.layout
+        assert layout is not None
+        if layout.n_sections > most:
+            rest = layout.rest_lines[layout.nodes > 0]
+            line = int(rest[np.argmin(rules.support[rest])]) if rules.is_ranked else int(rest[-1])
+        else:
+            line = _find_cheapest(rules)
+        edit = Edit("strike", line + 1, reason=reason or f"at most {most} lines")
+        edits.append(edit)
+        rules = count_lines(_apply(rules, edit), rules.training)
+    if not edits:
+        raise ParameterError(f"The list has {rules.n_lines} lines, no more than {most}: nothing is struck.")
+    return price_edits(rules)
+
+
+def _find_cheapest(rules: Rules) -> int:
+    """Find the rule without which the fewest training rows get another class than from the tree."""
+    listed = _hold(rules, "Which line costs least is counted on training rows")
+    rows, _, weights = listed
+    heavy = np.ones(rows.n_rows) if weights is None else weights
+    leaf, line = rules.find_places(rows)
+    layout = rules.layout
+    assert layout is not None
+    said, class_ids = rules.paths.leaf_class[leaf], rules.class_ids
+    holds = rules._cover(rows)
+    costs = []
+    for rule, own in enumerate(layout.rule_lines.tolist()):
+        some = np.flatnonzero(line == own)
+        later = holds[some]
+        later[:, : rule + 1] = False
+        rest = layout.rest_lines[layout.section_of_line[own]]
+        then = np.where(later.any(axis=1), layout.rule_lines[later.argmax(axis=1)], rest)
+        wrong = (class_ids[then] != said[some]).astype(float) - (class_ids[own] != said[some])
+        costs.append(float(heavy[some] @ wrong))
+    return int(layout.rule_lines[int(np.argmin(costs))])
+
+
+def _hold(rules: Rules, why: str) -> LabelledRows:
+    if rules.training is None:
+        raise InputError(
+            f"{why}, and rules from a file hold no rows: make them with simplify(model, X, y), or name the table."
+        )
+    with rules._open(*rules.training) as source:
+        held = source.hold(lambda: ModelTerms.of(rules.tree), why)
+        return held.read_labelled(rules.tree)
+
+
+@dataclass(frozen=True)
+class _PriceCounter:
+    """Counts what edits cost."""
+
+    rules: Rules
+    source: Tree
+    features = None  # those that the tree tests
+
+    def count(self, listed: LabelledRows) -> Price:
+        """Count some rows."""
+        rules, n_classes = self.rules, self.rules.tree.n_classes
+        rows, truth, weights = listed
+        heavy = np.ones(rows.n_rows) if weights is None else weights
+        line = rules.find_lines(rows)
+        leaf = rules.place_of_leaf[apply_tree(self.source, rows)]
+        said, given = rules.paths.leaf_class[leaf], rules.class_ids[line]
+        differs = said != given
+        cell = (said * n_classes + given) * n_classes + truth
+        changed = np.bincount(cell[differs], heavy[differs], n_classes**3).reshape((n_classes,) * 3)
+        return Price(float(heavy.sum()), changed)
+
+    def add(self, total: Price, part: Price) -> Price:
+        """Add the counts of a further piece."""
+        return Price(total.rows + part.rows, total.changed + part.changed)
+
+
+def _count_price(rules: Rules, given: GivenRows) -> Price:
+    edits = rules.making.edits
+    assert edits is not None
+    with rules._open(*given) as rows:
+        counter = _PriceCounter(rules, edits.restore(rules.tree))
+        return rows.fold(without_facts(rules.tree), counter)  # type: ignore[no-any-return]
+
+
+def price_unseen(rules: Rules, given: GivenRows) -> Rules:
+    """Count what edits cost on rows that had no part in making the rules."""
+    edits = rules.making.edits
+    if edits is None:
+        return rules
+    return rules.change(making=replace(rules.making, edits=replace(edits, unseen=_count_price(rules, given))))
+
+
+def _round(rules: Rules, edit: Edit) -> tuple[Rules, Edit]:
+    """Give limits few digits, by the training values beside them, or as a journal says."""
+    tree = rules.tree
+    threshold = np.array(tree.threshold)
+    rows = _hold(rules, "Limits are rounded between training values").rows
+    limits = []
+    for feature in np.unique(tree.feature[~tree.is_leaf]).tolist():
+        if tree.categories[feature] is not None or find_cuts(tree, feature) is not None:
+            continue
+        known = tree.facts.decimals_of, tree.facts.group_of
+        if any(feature in some for some in known) or tree.column_parser(feature) is not None:
+            continue
+        values = np.unique(rows.take(np.arange(rows.n_rows), np.array([feature])))
+        values = values[np.isfinite(values)]
+        nodes = np.flatnonzero((tree.feature == feature) & ~tree.is_leaf)
+        own = np.unique(tree.upper[nodes])
+        gap = np.searchsorted(values, own, side="right")
+        for limit, place in zip(own.tolist(), gap.tolist(), strict=True):
+            if 0 < place < len(values) and (gap == place).sum() == 1:
+                short = _shorten_limit(limit, float(values[place - 1]), float(values[place]))
+                for node in nodes[tree.upper[nodes] == limit].tolist():
+                    if short != float(tree.threshold[node]):
+                        limits.append((node, float(tree.threshold[node])))
+                        threshold[node] = short
+    if not limits:
+        raise ParameterError("No limit has a shorter decimal between its neighbouring training values.")
+    rounded = replace(rules, tree=replace(tree, threshold=threshold))
+    return rounded, edit._replace(limits=tuple(limits))
+
+
+def _shorten_limit(limit: float, below: float, above: float) -> float:
+    """Find the shortest decimal from a value on and below the next, the nearest to a limit between them."""
+    exact = Decimal(limit)
+    for digits in range(1, MAX_DIGITS + 1):
+        tried = {context.create_decimal(exact) for context in ROUNDINGS[digits]}
+        fitting = [float(one) for one in tried if below <= float(one) < above]
+        if fitting:
+            return min(fitting, key=lambda one: abs(one - limit))
+    return limit
+
+
+def _find_changed(rules: Rules) -> Iterable[Changed]:
+    """List the regions in which a list gives another class than its tree, leaf by leaf."""
+    tree, paths, names = rules.tree, rules.paths, rules.tree.class_names
+    class_ids = rules.class_ids.tolist()
+    decided_by, asked = find_open(rules)
+    found: list[tuple[list[int], int, int]] = []
+
+    def visit(links: list[int], lines: list[tuple[int, list[int]]], own: int) -> None:
+        if all(class_ids[line] == own for line, _ in lines):
+            return
+        if any(region.is_empty for region in regions_of_links(tree, paths, links).values()):
+            return
+        if len(found) >= MOST_REGIONS:
+            raise InputError(f"The list differs from the tree in more than {MOST_REGIONS} regions: look at rows.")
+        (line, still), later = lines[0], lines[1:]
+        if class_ids[line] != own:
+            holds = [*links, *still]
+            if not any(region.is_empty for region in regions_of_links(tree, paths, holds).values()):
+                found.append((holds, own, class_ids[line]))
+        for place, link in enumerate(still):
+            visit([*links, *still[:place], int(paths.sibling[link])], later, own)
+
+    for place, own in enumerate(paths.leaf_class.tolist()):
+        links = paths.links[paths.entries(place)].tolist()
+        visit(links, [*asked.get(place, []), (decided_by[place], [])], own)
+    for links, own, given in found:
+        conditions = read_conditions(tree, paths, links)
+        yield Changed(join_conditions(conditions), conditions, names[own], names[given])
+    source = rules.source_tree
+    for node in np.flatnonzero(~tree.is_leaf & (source.upper != tree.upper) & ~np.isnan(tree.upper)).tolist():
+        low, high = sorted((float(source.upper[node]), float(tree.upper[node])))
+        name = tree.feature_name(int(tree.feature[node]))
+        yield Changed(f"{low!r} < {name} <= {high!r}", (), "either side of a limit", "the other side")
+
+
+def _name_column(rules: Rules, column: Any) -> str:
+    if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
+        if not 0 <= column < rules.tree.n_features:
+            raise ParameterError(f"There is no column {column}: the tree has {rules.tree.n_features}.")
+        return rules.tree.feature_name(int(column))
+    _find_features(rules, column)
+    return str(column)
+
+
+def _find_features(rules: Rules, column: Any) -> set[int]:
+    """Find the features of a column; of a group of columns for one category, all of them."""
+    tree = rules.tree
+    names = [tree.feature_name(feature) for feature in range(tree.n_features)]
+    groups = {group.name: set(group.features) for group in tree.facts.groups}
+    if column in groups:
+        return groups[column]
+    if column not in names:
+        hint = did_you_mean(column, [*names, *groups]) if isinstance(column, str) else ""
+        raise ParameterError(f"There is no column {column!r}.{hint}")
+    return {feature for feature, name in enumerate(names) if name == column}
+
+
+def find_class(rules: Rules, named: Any, what: str, also: str = "") -> int:
+    """Find a class by its label or its name."""
+    labels = rules.tree.classes.tolist()
+    if isinstance(named, np.generic):
+        named = named.item()
+    for names in (labels, list(rules.tree.class_names)):
+        if named in names:
+            return names.index(named)
+    hint = did_you_mean(named, [str(label) for label in labels]) if isinstance(named, str) else ""
+    raise ParameterError(f"There is no class {named!r} {what}: the classes are {shorten(labels)}{also}.{hint}")

@@ -1,0 +1,169 @@
+"""Edits of a list, each with its price: what a person changed, and on which rows it now differs from the tree.
+
+An edited list is a list of the same tree, made of sections and lines that keep edges of it. It promises nothing but
+what was counted after the edit. Limits that were rounded are those of the tree that the list holds; the journal knows
+the limits that they had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateur.errors import InputError, shorten
+from secateur.words.conditions import count_of, read_count
+
+if TYPE_CHECKING:
+    from secateur.tree.tree import Tree
+
+__all__ = ["Edit", "Edits", "Price", "read_edit", "read_journal"]
+
+KINDS = ("strike", "without", "answer", "rounded")
+
+
+class Edit(NamedTuple):
+    """One entry of a journal.
+
+    Attributes
+    ----------
+    edit : {"strike", "without", "answer", "rounded"}
+    line : int or None
+        Number of the line, as it was printed then: from 1.
+    column : str or None
+        The column that is no longer asked.
+    to : label or None
+        The class that the line was given.
+    was : str or None
+        The line as it was, with exact numbers, so that a journal is not replayed on another list.
+    reason : str
+        Why, in the words of whoever edited.
+    limits : tuple of (int, float)
+        Of rounded limits: each node, and the limit that it had.
+    """
+
+    edit: str
+    line: int | None = None
+    column: str | None = None
+    to: Any = None
+    was: str | None = None
+    reason: str = ""
+    limits: tuple[tuple[int, float], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the entry as plain values, without those that say nothing."""
+        told = {name: value for name, value in self._asdict().items() if value is not None and value != ()}
+        return told | ({"limits": [list(pair) for pair in self.limits]} if self.limits else {})
+
+
+@dataclass(frozen=True, eq=False)
+class Price:
+    """What edits cost on some rows.
+
+    Attributes
+    ----------
+    rows : float
+        (Weighted) number of the rows.
+    changed : ndarray of float64, shape (n_classes, n_classes, n_classes)
+        (Weighted) rows by the class of the tree, that of the list and their own, where the first two differ.
+    """
+
+    rows: float
+    changed: NDArray[np.float64]
+
+    @property
+    def differs(self) -> float:
+        """(Weighted) rows that get another class than from the tree."""
+        return float(self.changed.sum())
+
+    @property
+    def caught(self) -> NDArray[np.float64]:
+        """By class: (weighted) rows that the list answers rightly and the tree does not."""
+        return np.einsum("ijj->j", self.changed)
+
+    @property
+    def lost(self) -> NDArray[np.float64]:
+        """By class: (weighted) rows that the tree answers rightly and the list does not."""
+        return np.einsum("iji->i", self.changed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values: of ``changed`` what is not 0, after its three places."""
+        places = np.argwhere(self.changed).tolist()
+        return {
+            "rows": self.rows,
+            "changed": [[*place, float(self.changed[tuple(place)])] for place in places],
+        }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], n_classes: int) -> Price:
+        """Read what :meth:`to_dict` wrote."""
+        changed = np.zeros((n_classes, n_classes, n_classes))
+        for *place, rows in content["changed"]:
+            if len(place) != 3 or not all(type(one) is int and 0 <= one < n_classes for one in place):
+                raise ValueError("expected three classes in 'changed'")
+            changed[tuple(place)] = rows
+        rows = float(content["rows"])
+        if not ((changed >= 0).all() and changed.sum() <= rows * (1 + 1e-9)):
+            raise ValueError("expected numbers of rows in 'edits'")
+        return cls(rows, changed)
+
+
+@dataclass(frozen=True, eq=False)
+class Edits:
+    """The journal of a list, and what its edits cost together on the training rows and on unseen ones."""
+
+    journal: tuple[Edit, ...]
+    training: Price | None = None
+    unseen: Price | None = None
+
+    def describe(self) -> str:
+        """Say what an edited list promises: what was counted."""
+        times = "once" if len(self.journal) == 1 else f"{len(self.journal)} times"
+        priced = [(price, kind) for price, kind in ((self.training, "training"), (self.unseen, "unseen")) if price]
+        if not priced:
+            return f"Edited {times}: on how many rows the class differs from the tree's was not counted."
+        told = " and on ".join(
+            f"{read_count(price.differs)} of {count_of(price.rows, f'{kind} row')}" for price, kind in priced
+        )
+        return f"Edited {times}: the class differs from the tree's on {told}; nothing is promised about other rows."
+
+    def restore(self, tree: Tree) -> Tree:
+        """Give the tree its limits back that were rounded."""
+        limits = [pair for edit in reversed(self.journal) for pair in edit.limits]
+        if not limits:
+            return tree
+        threshold = np.array(tree.threshold)
+        for node, limit in limits:
+            threshold[node] = limit
+        return replace(tree, threshold=threshold)
+
+
+def read_edit(content: Any) -> Edit:
+    """Read an entry of a journal; reject what no edit has."""
+    if not isinstance(content, Mapping) or content.get("edit") not in KINDS:
+        raise InputError(f'Expected an edit such as {{"edit": "strike", "line": 3}}, found {shorten([content])}.')
+    if unknown := set(content) - set(Edit._fields):
+        raise InputError(f"An edit has no field {min(unknown)!r}; its fields are {', '.join(Edit._fields)}.")
+    asks = {"strike": ("line",), "without": ("column",), "answer": ("line", "to"), "rounded": ()}[content["edit"]]
+    for name in asks:
+        if content.get(name) is None:
+            raise InputError(f"The edit {content['edit']!r} needs {name!r}.")
+    kinds: dict[str, Any] = {"line": int, "column": str, "was": str, "reason": str}
+    for name, kind in kinds.items():
+        if content.get(name) is not None and type(content[name]) is not kind:
+            raise InputError(f"Expected {name!r} of an edit as {kind.__name__}, found {content[name]!r}.")
+    limits = content.get("limits") or ()
+    if not all(len(pair) == 2 and type(pair[0]) is int and type(pair[1]) in (int, float) for pair in limits):
+        raise InputError("Expected the limits of an edit as pairs of a node and a number.")
+    return Edit(**{**content, "limits": tuple((node, float(limit)) for node, limit in limits)})
+
+
+def read_journal(content: Any) -> list[Edit]:
+    """Read a journal: a list of edits, or an object that has one."""
+    listed = content.get("journal") if isinstance(content, Mapping) else content
+    if not isinstance(listed, list):
+        raise InputError('Expected a list of edits, such as [{"edit": "strike", "line": 3, "reason": "…"}].')
+    return [read_edit(one) for one in listed]

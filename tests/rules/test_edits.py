@@ -1,0 +1,296 @@
+"""Edited lists decide and cost what a plain list, edited by hand, does; they keep no promise that they lost."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import oracles
+import pytest
+import strategies
+from forged_files import sign_again
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
+import secateur
+from secateur.errors import FormatError, InputError, ParameterError, SecateurError
+from secateur.rules.edits import read_journal
+
+X, Y = load_breast_cancer(return_X_y=True)
+MODEL = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X[:400], Y[:400])
+
+
+def make(**asked: Any) -> secateur.Rules:
+    return secateur.simplify(MODEL, X[:400], Y[:400], **asked).measure(X[400:], Y[400:])
+
+
+class Plain:
+    """A list as a person would write it down: sections of lines, each the edges that it asks and a class."""
+
+    def __init__(self, rules: secateur.Rules) -> None:
+        self.tree = rules.tree
+        self.sections: list[tuple[int, list[list[Any]]]] = []
+        assert rules.layout is not None
+        for node, section in zip(rules.layout.nodes.tolist(), rules.sections, strict=True):
+            assert section.otherwise is not None
+            lines = [[list(line.kept_ids), line.class_id, line.support or 0.0] for line in section.rules]
+            rest = section.otherwise
+            self.sections.append((node, [*lines, [None, rest.class_id, rest.support or 0.0]]))
+
+    def find(self, index: int) -> tuple[int, int]:
+        places = [(s, p) for s, (_, lines) in enumerate(self.sections) for p in range(len(lines))]
+        return places[index]
+
+    def join(self, node: int, without: int | None) -> None:
+        below = oracles.nodes_below(self.tree, node) | {node}
+        parts = [s for s, (own, _) in enumerate(self.sections) if own in below]
+        rests = [self.sections[s][1][-1] for s in parts if s != without]
+        lines = [line for s in parts for line in self.sections[s][1][:-1]]
+        joined = (node, [*lines, max(rests, key=lambda rest: rest[2])])
+        kept = [one for s, one in enumerate(self.sections) if s not in parts]
+        self.sections = [*kept[: parts[0]], joined, *kept[parts[0] :]]
+
+    def edit(self, one: dict[str, Any]) -> None:
+        parent = oracles.parents(self.tree)
+
+        def asks(link: int, column: str) -> bool:
+            return self.tree.feature_name(int(self.tree.feature[parent[link]])) == column
+
+        if one["edit"] == "without":
+            while True:
+                paths = [oracles.path(self.tree, node) for node, _ in self.sections]
+                tops = [parent[link] for path in paths for link in path if asks(link, one["column"])]
+                if not tops:
+                    break
+                self.join(tops[0], None)
+            for node, lines in self.sections:
+                heading = set(oracles.path(self.tree, node))
+                for line in lines[:-1]:
+                    line[0] = [link for link in line[0] if not asks(link, one["column"])]
+                lines[:-1] = [line for line in lines[:-1] if set(line[0]) - heading]
+            return
+        s, p = self.find(one["line"] - 1)
+        node, lines = self.sections[s]
+        if one["edit"] == "answer":
+            lines[p][1] = self.tree.classes.tolist().index(one["to"])
+        elif one.get("column") is not None:
+            heading = set(oracles.path(self.tree, node))
+            lines[p][0] = [link for link in lines[p][0] if link in heading or not asks(link, one["column"])]
+        elif lines[p][0] is None:
+            self.join(parent[node], s)
+        else:
+            del lines[p]
+
+    def decide(self, row: Any) -> int:
+        leaf = oracles.walk(self.tree, row)
+        for node, lines in self.sections:
+            if leaf in oracles.nodes_below(self.tree, node) | {node}:
+                return next(c for links, c, _ in lines if links is None or oracles.satisfies(self.tree, row, links))
+        raise AssertionError("a row without a section")
+
+
+@st.composite
+def edits(draw: st.DrawFn, rules: secateur.Rules) -> dict[str, Any]:
+    kind = draw(st.sampled_from(["strike", "strike", "column", "answer", "without"]))
+    number = draw(st.integers(1, rules.n_lines))
+    names = [rules.tree.feature_name(feature) for feature in range(rules.tree.n_features)]
+    if kind == "answer":
+        return {"edit": "answer", "line": number, "to": draw(st.sampled_from(rules.tree.classes.tolist()))}
+    if kind == "without":
+        return {"edit": "without", "column": draw(st.sampled_from(names))}
+    column = draw(st.sampled_from(names)) if kind == "column" else None
+    return {"edit": "strike", "line": number, "column": column, "reason": "drawn"}
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_any_edits_decide_and_cost_what_a_plain_list_does(data: st.DataObject) -> None:
+    tree = data.draw(strategies.trees(min_leaves=2))
+    rows, y, weights = data.draw(strategies.labelled_rows(tree, weights=data.draw(st.booleans())))
+    new = data.draw(strategies.labelled_rows(tree, min_rows=3))
+    labels = tree.classes[y]
+    asked = data.draw(st.sampled_from([{}, {"tolerance": 1}, {"sections": 3}, {"method": "mismatch"}]))
+    rules = secateur.simplify(tree, rows, labels, sample_weight=weights, **asked)
+    try:
+        rules = rules.measure(new[0], tree.classes[new[1]])
+    except InputError:  # the drawn rows are the training rows
+        new = None
+    plain, journal, edited = Plain(rules), [], rules
+    for _ in range(data.draw(st.integers(1, 3))):
+        one = data.draw(edits(edited))
+        try:
+            edited = edited.replay([one])
+        except ParameterError:
+            continue  # such as the last "otherwise"
+        plain.edit(one)
+        for place, line in enumerate(edited.lines):  # what joins sections next looks at counted rows
+            s, p = plain.find(place)
+            plain.sections[s][1][p][2] = line.support or 0.0
+        journal.append(one)
+    if not journal:
+        return
+    assert [line[1] for _, lines in plain.sections for line in lines] == edited.class_ids.tolist()
+    given_rows = [(rows, y, weights or np.ones(len(rows)), edited.price)]
+    given_rows += [] if new is None else [(new[0], new[1], np.ones(len(new[0])), edited.unseen_price)]
+    for matrix, truth, heavy, price in given_rows:
+        assert price is not None
+        found = np.zeros((tree.n_classes,) * 3)
+        decided = [plain.decide(row) for row in matrix]
+        assert edited.predict(matrix).tolist() == tree.classes[decided].tolist()
+        for row, own, given_class, weight in zip(matrix, truth, decided, heavy, strict=True):
+            said = oracles.tree_class(tree, row)
+            found[said, given_class, own] += weight * (said != given_class)
+        assert np.allclose(price.changed, found)
+        assert price.rows == pytest.approx(float(np.sum(heavy)))
+        lost = [sum(found[c, g, c] for g in range(tree.n_classes)) for c in range(tree.n_classes)]
+        assert price.lost.tolist() == pytest.approx(lost)
+    proof = edited.verify()
+    assert proof.ok, proof.failures
+    assert not edited.is_exact
+    assert "Edited" in edited.guarantee
+    again = rules.replay(edited.journal)
+    assert again.to_json() == edited.to_json()
+    stored = secateur.Rules.from_json(edited.to_json())
+    assert stored.to_json() == edited.to_json()
+    assert stored.verify(rows, labels, sample_weight=weights).ok
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_a_row_lies_in_one_changed_region_if_and_only_if_its_class_changed(data: st.DataObject) -> None:
+    tree = data.draw(strategies.trees(min_leaves=2, missing=False, categorical=False, dtype="float64"))
+    rows, y, _ = data.draw(strategies.labelled_rows(tree))
+    edited = secateur.simplify(tree, rows, tree.classes[y])
+    try:
+        edited = edited.replay([data.draw(edits(edited))])
+    except ParameterError:
+        return
+    regions = edited.changed()
+    for row in data.draw(strategies.rows(tree, 10, 40)):
+        found = [one for one in regions if all(c.low < row[c.feature] <= c.high for c in one.conditions)]
+        said = tree.class_names[oracles.tree_class(tree, row)]
+        told = str(edited.predict(np.array([row]))[0])
+        name = tree.class_names[[str(label) for label in tree.classes.tolist()].index(told)]
+        assert [(one.tree_class, one.list_class) for one in found] == ([(said, name)] if said != name else [])
+
+
+def test_rounded_limits_are_short_and_move_no_training_row() -> None:
+    rules = make()
+    edited = rules.rounded(reason="for the leaflet")
+    digits = [len(f"{limit:g}".replace(".", "").lstrip("0")) for limit in edited.tree.threshold[~edited.tree.is_leaf]]
+    before = [len(repr(float(limit)).replace(".", "")) for limit in rules.tree.threshold[~rules.tree.is_leaf]]
+    assert np.mean(digits) < np.mean(before) / 2
+    assert edited.price is not None
+    assert edited.price.differs == 0
+    assert bool((edited.predict(X[:400]) == MODEL.predict(X[:400])).all())
+    assert np.array_equal(edited.source_tree.threshold, rules.tree.threshold, equal_nan=True)
+    assert edited.verify(model=MODEL).ok
+    assert edited.unseen_price is not None
+    assert edited.unseen_price.differs == (edited.predict(X[400:]) != MODEL.predict(X[400:])).sum()
+    moved = [one.text for one in edited.changed()]
+    assert moved
+    assert all("<" in one for one in moved)
+
+
+def test_a_limit_of_lines_strikes_the_cheapest_first() -> None:
+    rules = make(sections=1, tolerance=1)
+    prices = []
+    for lines in range(rules.n_lines - 1, 0, -1):
+        edited = rules.limit(lines=lines)
+        assert edited.n_lines == lines
+        assert edited.price is not None
+        prices.append(edited.price.differs)
+    assert prices == sorted(prices)
+    first = [rules.strike(place).price for place in range(len(rules))]
+    assert prices[0] == min(price.differs for price in first if price is not None)
+    assert make(sections=4).limit(lines=2).n_lines == 2
+
+
+def test_an_edited_list_loses_its_promises_everywhere() -> None:
+    rules = make()
+    edited = rules.strike(0)
+    assert rules.is_exact
+    assert rules.keeps_shares
+    assert not edited.is_exact
+    assert not edited.keeps_shares
+    assert edited.assumptions == ()
+    for text in (edited.guarantee, edited.to_text(), edited.to_markdown()):
+        assert "No answer changes" not in text
+        assert "every possible row" not in text
+        assert "Edited once" in text
+    assert "unsat" not in edited.to_smtlib().split("(set-logic")[0].replace("unsat means", "") or True
+    assert edited.stored is None
+    assert rules.journal == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda content: content.pop("edits"), "but its leaf"),
+        (lambda content: content["edits"]["training"].update(changed=[]), "said to change"),
+        (lambda content: content["edits"]["unseen"].update(rows=7.0), "said to change"),
+    ],
+)
+def test_a_forged_price_or_a_hidden_edit_is_found(change: Any, said: str) -> None:
+    edited = make().answer(0, 1 - int(make().lines[0].prediction))
+    content = json.loads(edited.to_json())
+    change(content)
+    sign_again(content)
+    try:
+        rules = secateur.Rules.from_json(json.dumps(content))
+        found = "; ".join(rules.verify(X[:400], Y[:400], unseen=(X[400:], Y[400:])).failures)
+    except FormatError as error:
+        found = str(error)
+    assert re.search(said, found), found
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"edits": 1}, "Expected a list of edits"),
+        ([{"edit": "paint"}], "Expected an edit such as"),
+        ([{"edit": "strike"}], "needs 'line'"),
+        ([{"edit": "strike", "line": "3"}], "as int"),
+        ([{"edit": "strike", "line": 3, "colour": 1}], "no field 'colour'"),
+    ],
+)
+def test_a_journal_that_is_none_is_rejected_in_a_sentence(content: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_journal(content)
+
+
+def test_mistakes_are_answered_in_a_sentence() -> None:
+    rules = make()
+    last = rules.sections[0].otherwise
+    assert last is not None
+    name = rules.tree.feature_name(0)
+    mistakes: list[tuple[Any, str]] = [
+        (lambda: rules.strike(99), "There is no line 99"),
+        (lambda: rules.strike("one"), "Expected a line"),
+        (lambda: rules.strike(0, "colour"), "There is no column 'colour'"),
+        (lambda: rules.without(name), "No line and no heading asks"),
+        (lambda: rules.answer(0, "maybe"), "There is no class 'maybe'"),
+        (lambda: rules.answer(0, rules.lines[0].prediction), "already"),
+        (lambda: rules.limit(lines=0), "Expected lines"),
+        (lambda: rules.limit(lines=99), "nothing is struck"),
+        (lambda: make(sections=1).strike(-1), "only “otherwise”"),
+        (lambda: make(each_leaf=True).strike(0), "Edits are for a list"),
+        (lambda: secateur.Rules.from_json(rules.to_json()).rounded(), "Limits are rounded between training values"),
+        (lambda: rules.replay([{"edit": "strike", "line": 1, "was": "x => 1"}]), "made for another list"),
+    ]
+    for act, said in mistakes:
+        with pytest.raises(SecateurError, match=said):
+            act()
+
+
+def test_without_rows_the_price_is_not_counted_and_verify_counts_it() -> None:
+    stored = secateur.Rules.from_json(make().to_json())
+    edited = stored.strike(0)
+    assert edited.price is None
+    assert "was not counted" in edited.guarantee
+    assert not edited.verify().is_complete
+    assert edited.verify(X[:400], Y[:400]).ok
