@@ -87,7 +87,7 @@ class Editable:
         >>> rules = secateur.simplify(model, X, y)
         >>> edited = rules.strike(0, reason="too few rows")
         >>> print(edited.guarantee)
-        Edited once: the class differs from the tree's on 4 of 569 training rows; nothing is promised about other rows.
+        Edited once: the class differs from the tree's on 19 of 569 training rows; nothing is promised about other rows.
         """
         name = None if column is None else _name_column(self._list, column)
         return apply_edits(self._list, [Edit("strike", self._number(line), name, reason=reason)])
@@ -481,7 +481,7 @@ def _limit(rules: Rules, most: int, reason: str) -> Rules:
 def _find_cheapest(rules: Rules) -> int:
     """Find the rule without which the fewest training rows get another class than from the tree."""
     listed = _hold(rules, "Which line costs least is counted on training rows")
-    rows, _, weights = listed
+    rows, weights = listed.rows, listed.weights
     heavy = np.ones(rows.n_rows) if weights is None else weights
     leaf, line = rules.find_places(rows)
     layout = rules.layout
@@ -521,7 +521,7 @@ class _PriceCounter:
     def count(self, listed: LabelledRows) -> Price:
         """Count some rows."""
         rules, n_classes = self.rules, self.rules.tree.n_classes
-        rows, truth, weights = listed
+        rows, truth, weights = listed.rows, listed.class_ids, listed.weights
         heavy = np.ones(rows.n_rows) if weights is None else weights
         line = rules.find_lines(rows)
         leaf = rules.place_of_leaf[apply_tree(self.source, rows)]
@@ -561,8 +561,7 @@ def _round(rules: Rules, edit: Edit) -> tuple[Rules, Edit]:
     for feature in np.unique(tree.feature[~tree.is_leaf]).tolist():
         if tree.categories[feature] is not None or find_cuts(tree, feature) is not None:
             continue
-        known = tree.facts.decimals_of, tree.facts.group_of
-        if any(feature in some for some in known) or tree.column_parser(feature) is not None:
+        if feature in tree.facts.group_of or tree.column_parser(feature) is not None:
             continue
         values = np.unique(rows.take(np.arange(rows.n_rows), np.array([feature])))
         values = values[np.isfinite(values)]

@@ -40,7 +40,7 @@ def _check_price(case: Case, kind: str, stated: Mapping[str, Any], read_rows: Ro
             threshold[node] = limit
         tree = replace(tree, threshold=threshold)
     changed, rows = np.zeros((n_classes,) * 3), 0.0
-    for matrix, class_ids, weights in read_rows():
+    for matrix, class_ids, weights, _ in read_rows():
         heavy = np.ones(len(matrix)) if weights is None else weights
         line = decide_rows(case, PlacedRows(case.tree, matrix))
         leaf = PlacedRows(tree, matrix).leaf_place(case.leaves)
