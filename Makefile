@@ -116,7 +116,7 @@ rulebench-peers: .venv-te2rules/.dev  ## TE2Rules, imodels and Weka on the same 
 
 rulebench-docs: .venv/.dev  ## Store what is finished in ./rulebench, and write the page that shows it
 	$(BIN)/python -m secateur.lab.rulebench.results rulebench
-	$(BIN)/python -m secateur.lab.documents docs
+	$(BIN)/python -m benchmarks.rulebench_page docs
 
 bench-optimal: .venv/.dev  ## The local search against CART and LicketySPLIT (minutes)
 	$(BIN)/python -m benchmarks.optimal

@@ -1,12 +1,14 @@
-"""Every claim of the paper's results, held against our stored results.
+"""Every claim of the paper's results, as ``claims.csv`` lists them, held against our stored results.
 
 :mod:`secateur.lab.verdicts` has the one rule for numbers and bounds. Cost is held against counted operations, a table
 that is listed whole against all states of its tree. Where the paper speaks of IAI trees, ours are the stand-in's.
 """
 
+import csv
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
+from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
@@ -134,7 +136,7 @@ def _list_datasets(verdicts: Mapping[str, str]) -> str:
     return "; ".join(shown)
 
 
-def _extreme(column: str, sign: int, where: str, iai: float, cart: float, method: str = "M1-P") -> Check:
+def _extreme(column: str, sign: float, where: str, iai: float, cart: float, method: str = "M1-P") -> Check:
     """Judge which data set has the largest (sign 1) or the smallest number, and the number."""
 
     def look(evidence: Evidence, arm: str) -> tuple[str, str]:
@@ -162,15 +164,15 @@ def _nothing_changes(evidence: Evidence, arm: str) -> tuple[str, str]:
     return f"largest change {largest:g} in {n_splits} splits", CONTRADICTED if largest else SUPPORTED
 
 
-def _higher_everywhere(column: str, exception: tuple[str, str] | None = None) -> Check:
-    """M1-P above M2-P and Izza on every data set, but for one (arm, data set), where it is below Izza."""
+def _higher_everywhere(column: str, exception: str = "") -> Check:
+    """M1-P above M2-P and Izza on every data set, but for one "arm: data set", where it is below Izza."""
 
     def look(evidence: Evidence, arm: str) -> tuple[str, str]:
         verdicts = {}
         for dataset in DATASETS:
             ours, *others = (evidence.values(arm, dataset, method, column) for method in ("M1-P", *EXACT))
             gaps = [estimate([(1.0, ours - other)]) for other in others]
-            below = exception == (arm, dataset)
+            below = exception == f"{arm}: {dataset}"
             verdicts[dataset] = gaps[1].lies(high=0.0) if below else combine(gap.lies(ABOVE) for gap in gaps)
         return _list_datasets(verdicts), combine(verdicts.values())
 
@@ -230,11 +232,12 @@ def _judge_all(number: int, every: int) -> str:
     return SUPPORTED if number == every else UNDECIDED if number else CONTRADICTED
 
 
-def _in_states(*facts: tuple[str, str], note: str = "") -> Check:
-    """Judge statements (table, fact) over the states of its tree: true in all, in none, or in some."""
+def _in_states(*facts: str, note: str = "") -> Check:
+    """Judge statements "table: fact" over the states of its tree: true in all, in none, or in some."""
 
     def check(evidence: Evidence) -> list[Finding]:
-        found = [(table, evidence.states[table][fact], evidence.states[table]["states"]) for table, fact in facts]
+        parts = [fact.split(": ", 1) for fact in facts]
+        found = [(table, evidence.states[table][fact], evidence.states[table]["states"]) for table, fact in parts]
         shown = dict.fromkeys(f"{table}: in {number} of {every} states" for table, number, every in found)
         others = f"; in the other {evidence.states['Weather'][note]} M1-D removes more than Izza" if note else ""
         return [Finding("", "; ".join(shown) + others, combine(_judge_all(*numbers) for _, *numbers in found))]
@@ -286,11 +289,11 @@ def _without_and_with_rows(evidence: Evidence) -> list[Finding]:
     ]
 
 
-def _times(panel: str, size: int, slow: str, fast: str) -> Check:
+def _times(panel: str, size: float, slow: str, fast: str) -> Check:
     """Count the operations behind a ratio of seconds, which decides nothing about another machine and program."""
 
     def check(evidence: Evidence) -> list[Finding]:
-        ratio = evidence.operations(panel, size, slow) / evidence.operations(panel, size, fast)
+        ratio = evidence.operations(panel, int(size), slow) / evidence.operations(panel, int(size), fast)
         return [Finding("", f"{ratio:.1f} × the operations; seconds of two programs cannot be compared", UNDECIDED)]
 
     return check
@@ -336,147 +339,63 @@ def _too_strict(evidence: Evidence) -> list[Finding]:
     return findings
 
 
-CLAIMS = (
-    Claim(
-        "Abstract", "Irrelevant conditions persist even in modern optimal sparse tree induction algorithms.", _persists
+# How a claim is asked, by the word for it in claims.csv; what follows are the arguments.
+CHECKS: dict[str, Callable[..., Check]] = {
+    "measure": _measure,
+    "more": _more,
+    "ratio": lambda method, other, column, iai, cart: _is(_ratio(method, other, column), iai, cart),
+    "extreme": _extreme,
+    "higher everywhere": _higher_everywhere,
+    "stays below": lambda method, column, high: _lies(_mean(method, column), high=high, worst=column),
+    "above": lambda method, column, low: _lies(_mean(method, column), low),
+    "near": lambda method, other, column: _lies(
+        _gap(method, other, column), -FEW_POINTS, FEW_POINTS, f" points removed, taken as ± {FEW_POINTS:g}"
     ),
-    Claim(
-        "Abstract",
-        "Existing methods preserve the tree too strictly to achieve meaningful simplification. (Taken as: from sparse "
-        "optimal trees, too, M1-P removes more than M2-P and Izza.)",
-        _too_strict,
+    "markedly more": lambda method, other, column: _lies(
+        _ratio(method, other, column), MUCH, note=f" times, taken as {MUCH:g} or more"
     ),
-    Claim("4.4", "M1-P retains linear dependence on the number of rules (leaves).", _within_bound),
-    Claim(
-        "4.4, 5.3.3",
-        "For a fixed tree, M2 and the Izza procedure do not depend on the number of rows M: their curves are flat.",
-        _without_and_with_rows,
-    ),
-    Claim("4.4, 5.3.3", "For a fixed tree, M1-P and the Quinlan procedure are O(M).", _linear("M1-P", "Quinlan")),
-    Claim(
-        "5.1",
-        "ε maximises mean deletion subject to a mean accuracy change of at least 0 and a mean conflict of at most 5 %, "
-        "for each learner.",
-        _grid,
-    ),
-    Claim(
-        "5.2",
-        "Each CART fits its table exactly; every rule set preserves coverage, predictions and zero conflict.",
-        _in_states(("Weather", "fits exactly"), ("human-id", "fits exactly")),
-    ),
-    Claim(
-        "5.2",
-        "M1-D matches the Izza procedure on both tables",
-        _in_states(
-            ("human-id", "M1-D as many as Izza"), ("Weather", "M1-D as many as Izza"), note="M1-D more than Izza"
-        ),
-    ),
-    Claim("5.2", "and removes more conditions than M2-D on Weather:", _in_states(("Weather", "M1-D more than M2-D"))),
-    Claim(
-        "5.2",
-        "of 23 conditions in seven rules, M1-D and Izza each remove seven (30.43 %) from five rules, M2-D five (21.74 "
-        "%) from four;",
-        _in_states(("Weather", "as printed")),
-    ),
-    Claim(
-        "5.2",
-        "M1-D's two additional ones have no same-class sibling-leaf certificate.",
-        _in_states(("Weather", "M1-D two more than M2-D, and all of its")),
-    ),
-    Claim(
-        "5.2",
-        "On human-id all three remove one of five conditions (20.00 %) from one of three rules, the same one.",
-        _in_states(("human-id", "as printed"), ("human-id", "one condition each, the same")),
-    ),
-    Claim("5.3.1", "M1-P shortens 72.66 / 70.98 % of the rules,", _measure("M1-P", IRC, 72.66, 70.98)),
-    Claim("5.3.1", "approximately 2.22 / 2.35 times the M2-P rates,", _is(_ratio("M1-P", "M2-P", IRC), 2.22, 2.35)),
-    Claim("5.3.1", "and 40.00 / 30.63 points more than Izza.", _more("M1-P", "Izza", IRC, 40.00, 30.63)),
-    Claim("5.3.1", "Within affected rules, it deletes 34.88 / 37.13 %,", _measure("M1-P", SHARE, 34.88, 37.13)),
-    Claim("5.3.1", "exceeding M2-P by 11.63 / 12.97 points", _more("M1-P", "M2-P", SHARE, 11.63, 12.97)),
-    Claim("5.3.1", "and Izza by 11.13 / 13.16 points.", _more("M1-P", "Izza", SHARE, 11.13, 13.16)),
-    Claim("5.3.1", "Quinlan's procedure shortens 96.32 / 98.05 % of the rules", _measure("Quinlan", IRC, 96.32, 98.05)),
-    Claim("5.3.1", "and deletes 63.43 / 64.49 % within affected rules.", _measure("Quinlan", SHARE, 63.43, 64.49)),
-    Claim(
-        "5.3.1, 5.3",
-        "Reliability-controlled deletion lies between Quinlan's procedure and the exact M2-P and Izza.",
-        _arms(_between),
-    ),
-    Claim("5.3.2", "M1-P removes 27.19 / 27.30 % of all conditions,", _measure("M1-P", REMOVED, 27.19, 27.30)),
-    Claim("5.3.2", "exceeding M2-P by 18.84 / 18.71 points", _more("M1-P", "M2-P", REMOVED, 18.84, 18.71)),
-    Claim("5.3.2", "and Izza by 18.89 / 16.53 points.", _more("M1-P", "Izza", REMOVED, 18.89, 16.53)),
-    Claim("5.3.2", "Its conflict is 2.82 / 2.31 %,", _measure("M1-P", CONFLICT, 2.82, 2.31)),
-    Claim("5.3.2", "its MacroDev 0.98 / 0.99 points,", _measure("M1-P", MACRO, 0.98, 0.99)),
-    Claim("5.3.2", "its mean accuracy change +0.51 / +0.63 points.", _measure("M1-P", ACCURACY, 0.51, 0.63)),
-    Claim(
-        "5.3.2, 5.3, B",
-        "M2-P and Izza produce zero accuracy change, class-wise deviation and conflict, on every data set.",
-        _arms(_nothing_changes),
-    ),
-    Claim("5.3.2", "Quinlan removes 62.21 / 63.60 % of all conditions,", _measure("Quinlan", REMOVED, 62.21, 63.60)),
-    Claim("5.3.2", "35.02 / 36.30 points more than M1-P,", _more("Quinlan", "M1-P", REMOVED, 35.02, 36.30)),
-    Claim("5.3.2", "but its conflict reaches 50.59 / 55.44 %", _measure("Quinlan", CONFLICT, 50.59, 55.44)),
-    Claim("5.3.2", "and its MacroDev 6.03 / 5.36 points,", _measure("Quinlan", MACRO, 6.03, 5.36)),
-    Claim("5.3.2", "with mean accuracy changes of +0.75 / +1.04 points.", _measure("Quinlan", ACCURACY, 0.75, 1.04)),
-    Claim(
-        "5.3.3",
-        "At 128 leaves, M2-P (0.0073 s) is approximately 23 times faster than Izza (0.166 s);",
-        _times("leaves", 128, "Izza", "M2-P"),
-    ),
-    Claim(
-        "5.3.3",
-        "M1-P (0.0193 s) is approximately 944 times faster than Quinlan (18.223 s).",
-        _times("leaves", 128, "Quinlan", "M1-P"),
-    ),
-    Claim(
-        "5.3.3",
-        "At 1,048,576 rows, M1-P (0.271 s) is 239 times faster than Quinlan (64.722 s);",
-        _times("rows", 1_048_576, "Quinlan", "M1-P"),
-    ),
-    Claim(
-        "5.3.3", "M2-P (0.0017 s) is 4.9 times faster than Izza (0.0084 s).", _times("rows", 1_048_576, "Izza", "M2-P")
-    ),
-    Claim("5.3", "M1-P is substantially faster than Quinlan's,", _does_less("M1-P", "Quinlan", MUCH)),
-    Claim("5.3", "M2-P faster than Izza within the measured ranges.", _does_less("M2-P", "Izza", 1.0)),
-    Claim(
-        "5.3",
-        "M2-P follows a conservative pattern close to exact path-redundancy deletion.",
-        _lies(_gap("M2-P", "Izza", REMOVED), -FEW_POINTS, FEW_POINTS, f" points removed, taken as ± {FEW_POINTS:g}"),
-    ),
-    Claim("6", "The sibling and mismatch candidate sets are non-nested.", _sets_differ),
-    Claim(
-        "6", "M1-P removes approximately three times as much as M2-P", _is(_ratio("M1-P", "M2-P", REMOVED), 3.0, 3.0)
-    ),
-    Claim(
-        "6, 7",
-        "while keeping aggregate MacroDev below one percentage point",
-        _lies(_mean("M1-P", MACRO), high=1.0, worst=MACRO),
-    ),
-    Claim("6", "and rule conflict below 3 %.", _lies(_mean("M1-P", CONFLICT), high=3.0, worst=CONFLICT)),
-    Claim("6", "Quinlan's conflict is on more than half of the test cases", _lies(_mean("Quinlan", CONFLICT), 50.0)),
-    Claim(
-        "6",
-        "and its class-wise deviation markedly larger than M1-P's.",
-        _lies(_ratio("Quinlan", "M1-P", MACRO), MUCH, note=f" times, taken as {MUCH:g} or more"),
-    ),
-    Claim("B", "M1-P has a higher RuleIRC than M2-P and Izza on every data set.", _higher_everywhere(IRC)),
-    Claim(
-        "B",
-        "Within affected rules it deletes a larger share on every data set except adult with IAI, where Izza does.",
-        _higher_everywhere(SHARE, ("optimal", "adult")),
-    ),
-    Claim("B", "Its largest RuleIRC is spambase's, 91.99 / 89.80 %,", _extreme(IRC, 1, "spambase", 91.99, 89.80)),
-    Claim("B", "the smallest EEG's, 33.60 / 45.82 %.", _extreme(IRC, -1, "EEG", 33.60, 45.82)),
-    Claim("B", "Its conflict remains at or below 4.29 % on every data set,", _arms(_largest_conflict)),
-    Claim(
-        "B", "and its largest MacroDev is backache's, 1.77 / 1.97 points.", _extreme(MACRO, 1, "backache", 1.77, 1.97)
-    ),
-    Claim("B", "Quinlan reaches 100 % conflict on german (IAI) and heart-h (both),", _arms(_full_conflict)),
-    Claim(
-        "B", "its largest MacroDev is german's, 16.81 / 14.36.", _extreme(MACRO, 1, "german", 16.81, 14.36, "Quinlan")
-    ),
-    Claim(
-        "B",
-        "On spambase Quinlan's and M1-P's MacroDev are similar, although Quinlan's conflict is substantially greater.",
-        _arms(_spambase),
-    ),
-)
+    "states": _in_states,
+    "states and others": lambda note, *facts: _in_states(*facts, note=note),
+    "linear": _linear,
+    "times": _times,
+    "does less": _does_less,
+    **{
+        words: lambda look=look: _arms(look)
+        for words, look in {
+            "between": _between,
+            "nothing changes": _nothing_changes,
+            "largest conflict": _largest_conflict,
+            "full conflict": _full_conflict,
+            "spambase": _spambase,
+        }.items()
+    },
+    **{
+        words: lambda check=check: check
+        for words, check in {
+            "persists": _persists,
+            "too strict": _too_strict,
+            "within bound": _within_bound,
+            "without and with rows": _without_and_with_rows,
+            "grid": _grid,
+            "sets differ": _sets_differ,
+        }.items()
+    },
+}
+
+
+def _parse(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _list_claims() -> tuple[Claim, ...]:
+    lines = (files("secateur.lab") / "claims.csv").read_text(encoding="utf-8").splitlines()
+    return tuple(
+        Claim(row["place"], row["text"], CHECKS[row["check"]](*map(_parse, filter(None, row["arguments"].split("; ")))))
+        for row in csv.DictReader(lines)
+    )
+
+
+CLAIMS = _list_claims()

@@ -40,7 +40,7 @@ PACKAGE = Path(str(files("secateur")))
 # Rooms, and files here, that show results and do not make them: a split stays finished when they change.
 SHOWING = {"cli", "export", "report", "verify", "words"}
 TOLD = {
-    *("claims", "documents", "evidence", "exhibits", "figures", "open_points", "page", "pages", "statistics"),
+    *("claims", "documents", "evidence", "exhibits", "figures", "open_points", "pages", "statistics"),
     *("stored_results", "summary"),
     *("tolerances", "verdicts"),
 }

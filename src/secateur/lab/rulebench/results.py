@@ -28,6 +28,11 @@ NUMBERS = (
 )
 DIGITS = {"auc": 4, "brier": 4, "calibration": 4, "mean_abs_delta_p": 4, "max_abs_delta_p": 3, "seconds": 4}
 VERSIONS = ("secateur", "commit", "sources", "python", "scikit-learn", "numpy")
+FORMS = {
+    **dict.fromkeys(("agreement", "conflict", "macro_dev"), ".2f"),
+    **dict.fromkeys(("auc", "brier", "calibration"), ".3f"),
+    **{"auc_kept": "+z.3f", "brier_kept": "+z.4f", "calibration_kept": "+z.4f", "accuracy_kept": "+z.1f"},
+}
 STORED = "rulebench.parquet"
 
 
@@ -116,26 +121,21 @@ class Results:
 
     def to_page(self, tree: str = "cart-6") -> Page:
         """Show the means over data sets of what was run on a kind of tree."""
-        columns = {
-            "as read %": ("read", ".1f"),
-            "lines": ("lines", ".1f"),
-            "agrees %": ("agreement", ".2f"),
-            "conflict %": ("conflict", ".2f"),
-            "ΔAUC": ("auc_kept", "+.3f"),
-            "unchanged %": ("unchanged", ".1f"),
-        }
-        rows, n_datasets = [], 0
-        for method in self.methods:
-            found = {name: by_dataset(self.values(method, name, tree)) for name, _ in columns.values()}
-            n_datasets = max(n_datasets, len(found["lines"]))
-            if found["lines"]:
-                shown = (
-                    f"{np.mean(list(found[name].values())) + 0.0:{form}}" if found[name] else "–"
-                    for name, form in columns.values()
-                )
-                rows.append((method, *shown))
+        columns = {"as read %": "read", "lines": "lines", "agrees %": "agreement", "conflict %": "conflict"}
+        columns |= {"ΔAUC": "auc_kept", "unchanged %": "unchanged"}
+        rows = tuple(
+            (method, *(self.show_mean(method, metric, tree) for metric in columns.values()))
+            for method in self.methods
+            if self.values(method, "lines", tree)
+        )
+        n_datasets = len({row["dataset"] for row in self.rows if row["tree"] == tree})
         note = f"Means over splits, then over data sets ({n_datasets}). As read: conditions in percent of tree edges."
-        return Page(f"RuleBench, {tree} trees", note, ("method", *columns), tuple(rows))
+        return Page(f"RuleBench, {tree} trees", note, ("method", *columns), rows)
+
+    def show_mean(self, method: str, metric: str, tree: str) -> str:
+        """Write the mean over splits, then over data sets; a dash where nothing was measured."""
+        found = list(by_dataset(self.values(method, metric, tree)).values())
+        return f"{np.mean(found):{FORMS.get(metric, '.1f')}}" if found else "–"
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the rows, with the versions and seeds in the metadata, whole or not at all."""

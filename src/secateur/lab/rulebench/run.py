@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import math
 import platform
 import subprocess
 import tempfile
@@ -38,6 +37,7 @@ from secateur.lab.operations import count_work
 from secateur.lab.protocol import PACKAGE, Arm, Study
 from secateur.lab.rulebench.data import SOURCES, load_bench
 from secateur.lab.rulebench.trees import KINDS, NO_TREE
+from secateur.results.scores import score_shares
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
@@ -300,30 +300,12 @@ def _score(answers: NDArray[Any], shares: Any, y: NDArray[Any]) -> dict[str, Any
         return scored
     shares = np.asarray(shares, dtype=np.float64)
     shares = shares / shares.sum(axis=1, keepdims=True)
-    truth = np.eye(shares.shape[1])[y]
-    aucs = [_area(shares[:, place], truth[:, place]) for place in range(shares.shape[1])]
-    top = shares.max(axis=1)
-    right = shares.argmax(axis=1) == y
+    top, right = shares.max(axis=1), shares.argmax(axis=1) == y
     bins = np.minimum((top * BINS).astype(int), BINS - 1)
     gaps = np.bincount(bins, weights=top - right, minlength=BINS)
-    return {
-        **scored,
-        "auc": none_if_nan(float(np.mean(aucs))),
-        "brier": float(((shares - truth) ** 2).sum(axis=1).mean()) / (2 if shares.shape[1] == 2 else 1),
-        "calibration": float(np.abs(gaps).sum() / len(y)),
-    }
-
-
-def _area(scores: NDArray[np.float64], is_class: NDArray[np.float64]) -> float:
-    """Area under the ROC curve of one class against the rest, by ranks; NaN if either has no row."""
-    from scipy.stats import rankdata
-
-    n_class = is_class.sum()
-    n_rest = len(is_class) - n_class
-    if not n_class or not n_rest:
-        return math.nan
-    ranks = rankdata(scores)
-    return float((ranks[is_class > 0].sum() - n_class * (n_class + 1) / 2) / (n_class * n_rest))
+    found = score_shares(shares, np.eye(shares.shape[1])[y])
+    scored |= {"auc": none_if_nan(found.auc), "brier": found.brier}
+    return {**scored, "calibration": float(np.abs(gaps).sum() / len(y))}
 
 
 def _count_unchanged(rules: secateur.Rules, again: secateur.Rules) -> float:

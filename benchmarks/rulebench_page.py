@@ -1,5 +1,10 @@
-"""The page about RuleBench: its tables, verdicts and figures, written from the stored results."""
+"""The page about RuleBench: its tables, verdicts and figures, written from the stored results.
 
+``python -m benchmarks.rulebench_page docs`` writes the parts of ``rulebench.md`` between marks, and the figures.
+"""
+
+import csv
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from secateur.lab.documents import fill_page
 from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.pages import Page, to_markdown
 from secateur.lab.rulebench.results import Results, by_dataset, load_stored
@@ -14,24 +20,19 @@ from secateur.lab.rulebench.run import NONE, OURS, PRUNED
 from secateur.lab.rulebench.statistics import Comparison, Ranking, compare_pairs, rank_methods
 from secateur.lab.rulebench.trees import KINDS, NO_TREE
 from secateur.lab.verdicts import SUPPORTED
+from secateur.rows.whole_files import write_whole
 
+__all__ = ["draw_figures", "examine", "list_statements", "make_blocks"]
+
+HERE = Path(__file__).parent
 MAIN = "cart-6"
-M1P, M2P, IZZA, LIST, BUDGET = "mismatch (M1-P)", "sibling (M2-P)", "redundancy (Izza)", "list", "list, budget 1 %"
-# Title -> metric, how it is written, and the sign that makes more of it worse (1), better (-1) or neither (0).
-COLUMNS: dict[str, tuple[str, str, int]] = {
-    "as read %": ("read", ".1f", 1),
-    "lines": ("lines", ".1f", 0),
-    "columns": ("columns", ".1f", 0),
-    "checked by hand": ("checks", ".1f", 0),
-    "agreement %": ("agreement", ".2f", -1),
-    "conflict %": ("conflict", ".2f", 1),
-    "MacroDev": ("macro_dev", ".2f", 1),
-    "ΔAUC": ("auc_kept", "+.3f", -1),
-    "ΔBrier": ("brier_kept", "+.4f", 1),
-    "Δcalibration": ("calibration_kept", "+.4f", 1),
-    "unchanged %": ("unchanged", ".1f", -1),
+M1P, LIST, BUDGET = "mismatch (M1-P)", "list", "list, budget 1 %"
+COLUMNS = {
+    **{"as read %": "read", "lines": "lines", "columns": "columns", "checked by hand": "checks"},
+    **{"agreement %": "agreement", "conflict %": "conflict", "MacroDev": "macro_dev", "ΔAUC": "auc_kept"},
+    **{"ΔBrier": "brier_kept", "Δcalibration": "calibration_kept", "unchanged %": "unchanged"},
 }
-RANKED = {"as read %": 1, "ΔAUC": -1, "unchanged %": -1}
+RANKED = {"as read %": True, "ΔAUC": False, "unchanged %": False}  # whether less is better
 
 
 class Statement(NamedTuple):
@@ -43,28 +44,19 @@ class Statement(NamedTuple):
     metric: str
     other: str | float  # a method, or a bound
     sign: int  # 1 where the difference must be above the region, -1 where below it
-    rope: float = 0.0
-    inside: bool = False  # whether a difference inside the region is right, too
+    rope: float
+    or_equal: bool  # whether a difference inside the region is right, too
 
 
-STATEMENTS = (
-    Statement("paper", "M1-P removes more conditions than M2-P (edges).", M1P, "removed", M2P, 1, 1.0),
-    Statement("paper", "M1-P removes more conditions than Izza's procedure (edges).", M1P, "removed", IZZA, 1, 1.0),
-    Statement("paper", "The conflict of M1-P stays below 3 %.", M1P, "conflict", 3.0, -1),
-    Statement("paper", "MacroDev of M1-P stays below one point.", M1P, "macro_dev", 1.0, -1),
-    Statement("paper", "Under M1-P accuracy does not fall.", M1P, "accuracy_kept", 0.0, 1, 0.1, True),
-    Statement("ours", "`exact` removes more than Izza's procedure (edges).", "exact", "removed", IZZA, 1, 1.0),
-    Statement("ours", "`exact` reads shorter than Izza's procedure.", "exact", "read", IZZA, -1, 1.0),
-    Statement("ours", "`exact` reads as short as M1-P, or shorter.", "exact", "read", M1P, -1, 1.0, True),
-    Statement("ours", "`budgeted` reads shorter than M1-P,", "budgeted", "read", M1P, -1, 1.0),
-    Statement("ours", "with less conflict.", "budgeted", "conflict", M1P, -1, 0.1),
-    Statement("ours", "`faithful` is more stable than M1-P.", "faithful", "unchanged", M1P, 1, 1.0),
-    Statement("ours", "The list reads shorter than the rules of M1-P.", LIST, "read", M1P, -1, 1.0),
-    Statement("ours", "The list keeps the AUC of the tree within 0.005.", LIST, "auc_kept", 0.0, 1, 0.005, True),
-    Statement("ours", "With a budget of 1 %, at most 1 % of unseen rows are off.", BUDGET, "off", 1.0, -1, 0.0, True),
-    Statement("ours", "Pruned to the length of the list, a tree is less accurate.", LIST, "accuracy", PRUNED, 1, 0.1),
-    Statement("ours", "The list is more stable than the rules of M1-P.", LIST, "unchanged", M1P, 1, 1.0),
-)
+def list_statements() -> list[Statement]:
+    """Read what the paper says, and what we do."""
+    found = []
+    text = (HERE / "rulebench_statements.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        other = row["other"] if row["other"] in (*OURS, PRUNED) else float(row["other"])
+        numbers = (int(row["sign"]), float(row["rope"]), bool(row["or_equal"]))
+        found.append(Statement(row["who"], row["text"], row["method"], row["metric"], other, *numbers))
+    return found
 
 
 def examine(results: Results, statement: Statement, tree: str) -> tuple[Comparison, str] | None:
@@ -83,16 +75,11 @@ def examine(results: Results, statement: Statement, tree: str) -> tuple[Comparis
     compared = compare_pairs({dataset: np.array(found) for dataset, found in pairs.items()})
     signed = compared if statement.sign > 0 else compared.turned()
     # Right if not practically below, where equivalence will do; else only if above the region.
-    return compared, signed.judge(statement.rope, or_equal=statement.inside)
+    return compared, signed.judge(statement.rope, or_equal=statement.or_equal)
 
 
 def _means(results: Results, method: str, metric: str, tree: str) -> list[float]:
     return list(by_dataset(results.values(method, metric, tree)).values())
-
-
-def _show(results: Results, method: str, metric: str, tree: str, form: str) -> str:
-    found = _means(results, method, metric, tree)
-    return f"{np.mean(found) + 0.0:{form}}" if found else "–"
 
 
 def table_page(results: Results, tree: str = MAIN) -> Page:
@@ -100,7 +87,7 @@ def table_page(results: Results, tree: str = MAIN) -> Page:
     rows = []
     for method in (*OURS, PRUNED, "TE2Rules"):
         if _means(results, method, "conditions", tree):
-            cells = [_show(results, method, metric, tree, form) for metric, form, _ in COLUMNS.values()]
+            cells = [results.show_mean(method, metric, tree) for metric in COLUMNS.values()]
             worst = results.values(method, "conflict", tree)
             cells.append(f"{max(worst.values()):.1f}" if worst else "–")
             rows.append((method, str(len(_means(results, method, "conditions", tree))), *cells))
@@ -122,11 +109,11 @@ def trees_page(results: Results, metric: str = "read", title: str = "Conditions 
     """Show one number of every method on every kind of tree."""
     kinds = [name for name in KINDS if name != NO_TREE and _means(results, NONE, "conditions", name)]
     rows = [
-        (method, *(_show(results, method, metric, tree, ".1f") for tree in kinds))
+        (method, *(results.show_mean(method, metric, tree) for tree in kinds))
         for method in (*OURS, PRUNED)
         if method != NONE or metric == "read"
     ]
-    leaves = ("leaves of the tree", *(_show(results, NONE, "leaves", tree, ".1f") for tree in kinds))
+    leaves = ("leaves of the tree", *(results.show_mean(NONE, "leaves", tree) for tree in kinds))
     counted = ("data sets", *(str(len(_means(results, NONE, "conditions", tree))) for tree in kinds))
     note = "means over splits, then over the data sets that have such trees"
     return Page(title, note, ("method", *kinds), (*rows, leaves, counted))
@@ -135,7 +122,7 @@ def trees_page(results: Results, metric: str = "read", title: str = "Conditions 
 def statements_page(results: Results) -> Page:
     """Show what is said, and what the results say to it, for three kinds of trees."""
     rows = []
-    for statement in STATEMENTS:
+    for statement in list_statements():
         for tree in (MAIN, "cart-unpruned", "streed"):
             found = examine(results, statement, tree)
             if found is None:
@@ -156,9 +143,8 @@ def statements_page(results: Results) -> Page:
 
 def rank(results: Results, title: str, tree: str = MAIN) -> Ranking:
     """Rank all methods of ours by one column."""
-    metric = COLUMNS[title][0]
-    table = {method: by_dataset(results.values(method, metric, tree)) for method in OURS}
-    return rank_methods(table, smaller_is_better=RANKED[title] > 0)
+    table = {method: by_dataset(results.values(method, COLUMNS[title], tree)) for method in OURS}
+    return rank_methods(table, smaller_is_better=RANKED[title])
 
 
 def ranks_page(results: Results, tree: str = MAIN) -> Page:
@@ -235,11 +221,28 @@ def summary(results: Results) -> str:
     )
 
 
+class Means:
+    """Means of the main trees, or of those that are named, by "method|metric|tree", for the text of the page."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+
+    def __getitem__(self, asked: str) -> str:
+        method, metric, tree = [*asked.split("|"), MAIN][:3]
+        return self.results.show_mean(method, metric, tree)
+
+
+def findings(results: Results) -> str:
+    """Say what surprised, and what secateur loses at."""
+    worst, where = max((value, key[0]) for key, value in results.values(M1P, "conflict", MAIN).items())
+    text = (HERE / "rulebench_findings.md").read_text(encoding="utf-8")
+    return text.format(m=Means(results), worst=f"{worst:.1f} % ({where})")
+
+
 def make_blocks() -> dict[str, str]:
     """Write the parts of ``rulebench.md``, by the name of their mark."""
     results = load_stored()
-    conflict = trees_page(results, "conflict", "Rows in conflict, %")
-    stable = trees_page(results, "unchanged", "Lines unchanged under a bootstrap of the rows, %")
+    more = {"conflict": "Rows in conflict, %", "unchanged": "Lines unchanged under a bootstrap of the rows, %"}
     pages: Mapping[str, Page | None] = {
         "cite": table_page(results),
         "ranks": ranks_page(results),
@@ -248,8 +251,9 @@ def make_blocks() -> dict[str, str]:
         "cost": cost_page(results),
     }
     blocks = {name: to_markdown(page, level=3) if page else "" for name, page in pages.items()}
-    blocks["trees"] = "\n".join(to_markdown(page, level=3) for page in (trees_page(results), conflict, stable))
-    return {**blocks, "summary": summary(results)}
+    trees = [trees_page(results), *(trees_page(results, metric, title) for metric, title in more.items())]
+    blocks["trees"] = "\n".join(to_markdown(page, level=3) for page in trees)
+    return {**blocks, "findings": findings(results), "summary": summary(results)}
 
 
 def draw_figures(directory: Path) -> list[Path]:
@@ -284,7 +288,7 @@ def _draw_ranks(results: Results, directory: Path) -> list[Path]:
         found = rank(results, title)
         for place, (method, position) in enumerate(zip(found.methods, found.ranks, strict=True)):
             panel.plot([position, position], [0, -1 - place], color="gray", linewidth=0.8)
-            panel.text(position + 0.05, -1 - place, f"{method} {position:.1f}", va="center", fontsize=8)
+            panel.text(position, -1 - place, f"{method} {position:.1f}", va="center", fontsize=8, backgroundcolor="w")
         for level, (first, last) in enumerate(found.cliques):
             height = 0.5 + 0.6 * level
             panel.plot([found.ranks[first] - 0.03, found.ranks[last] + 0.03], [height, height], linewidth=4)
@@ -294,3 +298,10 @@ def _draw_ranks(results: Results, directory: Path) -> list[Path]:
         for side in ("left", "right", "bottom"):
             panel.spines[side].set_visible(False)
     return write_figures(directory, "rulebench_ranks", figure, ("svg",))
+
+
+if __name__ == "__main__":
+    docs = Path(sys.argv[1])
+    page = (docs / "rulebench.md").read_text(encoding="utf-8")
+    write_whole(docs / "rulebench.md", fill_page(page, make_blocks()))
+    draw_figures(docs / "figures")
