@@ -15,16 +15,19 @@ from hypothesis import strategies as st
 from scipy.stats import friedmanchisquare
 from sklearn.metrics import brier_score_loss, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
+from stored_results import skip_if_older
 from typer.testing import CliRunner
 
 import secateur
+from benchmarks import rulebench_page as page
 from secateur.cli.main import app
 from secateur.datasets import Dataset
 from secateur.errors import InputError, ParameterError
 from secateur.lab import bench
+from secateur.lab.documents import fill_page
 from secateur.lab.rulebench import data as bench_data
 from secateur.lab.rulebench import run, statistics
-from secateur.lab.rulebench.results import Results
+from secateur.lab.rulebench.results import KEYS, NUMBERS, WHOLE, Results, load_stored
 from secateur.lab.rulebench.trees import KINDS, pick_alpha
 from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 
@@ -314,3 +317,55 @@ def test_the_command_enters_a_method_of_ones_own(tmp_path: Path, monkeypatch: py
         refused = CliRunner().invoke(app, ["bench", "--method", method])
         assert words in str(refused.exception or refused.output)
         assert refused.exit_code != 0
+
+
+# The stored results, and the page.
+
+
+@pytest.mark.parametrize(("dataset", "split"), [("iris", 0), ("wine", 1), ("wdbc", 2)])
+@pytest.mark.parametrize("tree", ["cart-4", "cart-6", "cart-pruned"])
+def test_a_slice_gives_the_stored_results(dataset: str, split: int, tree: str) -> None:
+    stored = load_stored()
+    skip_if_older(stored.versions["scikit-learn"][0])
+    kept = {row["method"]: row for row in stored.rows if [row[key] for key in KEYS[:3]] == [dataset, tree, split]}
+    study = run.make_study(run._list_methods())
+    found = study.measure(KINDS[tree], bench_data.load_bench(dataset), split)
+    assert [row["method"] for row in found["rows"]] == [*run.OURS, run.PRUNED]
+    for row in found["rows"]:
+        for name in set(row) - {"method", "failed", "seconds", "operations"}:
+            assert kept[row["method"]][name] == pytest.approx(row[name], abs=0.0051), (row["method"], name)
+
+
+def test_all_methods_are_stored_on_60_data_sets_with_10_splits_and_4_kinds_of_trees() -> None:
+    found: dict[tuple[str, str], set[tuple[str, int]]] = {}
+    for row in load_stored().rows:
+        if row["method"] in run.OURS:
+            assert not row["failed"] or row["tree"] in ("streed", "contree")
+            found.setdefault((row["tree"], row["method"]), set()).add((row["dataset"], row["split"]))
+    for tree in ("cart-4", "cart-6", "cart-unpruned", "cart-pruned"):
+        for method in run.OURS:
+            datasets = {dataset for dataset, _ in found[tree, method]}
+            assert len(datasets) >= 60
+            assert found[tree, method] == {(dataset, split) for dataset in datasets for split in range(10)}
+
+
+def test_the_page_shows_the_stored_results() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "rulebench.md").read_text(encoding="utf-8")
+    assert fill_page(text, page.make_blocks()) == text
+
+
+def test_a_statement_is_judged_by_the_side_it_names() -> None:
+    rows = [
+        {**dict.fromkeys((*WHOLE, *NUMBERS, "failed")), "dataset": str(n), "tree": "cart-6", "split": 0, **values}
+        for n in range(12)
+        for values in ({"method": "exact", "conflict": 0.0}, {"method": "mismatch (M1-P)", "conflict": 2.0 + n / 10})
+    ]
+    results = Results(rows)
+    for sign, bound, verdict in ((-1, 4.0, SUPPORTED), (1, 4.0, CONTRADICTED), (1, 1.0, SUPPORTED)):
+        said = page.Statement("", "", "mismatch (M1-P)", "conflict", bound, sign, 0.0, False)
+        assert (page.examine(results, said, "cart-6") or ("", ""))[1] == verdict
+    beside = page.Statement("", "", "mismatch (M1-P)", "conflict", "exact", 1, 1.0, False)
+    compared, verdict = page.examine(results, beside, "cart-6") or (None, "")
+    assert (verdict, compared is not None and compared.n_above) == (SUPPORTED, 12)
+    assert page.examine(results, beside, "streed") is None
+    assert {said.who for said in page.list_statements()} == {"paper", "ours"}
