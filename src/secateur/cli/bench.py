@@ -13,7 +13,6 @@ from secateur.cli.options import Quiet
 from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from secateur.lab.pages import Page
     from secateur.lab.rulebench.results import Results
 
 METRICS = ("read", "conflict", "auc_kept", "unchanged")
@@ -92,10 +91,10 @@ def _load(named: str) -> tuple[str, Any]:
 
 def _show(found: Results, own: list[str], output: Path) -> None:
     from secateur.cli.console import out
-    from secateur.lab.pages import Page
+    from secateur.lab.pages import Page, to_terminal
 
     for tree in dict.fromkeys(row["tree"] for row in found.rows):
-        _print(found.to_page(tree))
+        out.print(to_terminal(found.to_page(tree)), "")
         rows = []
         for name, other, metric in product(own, BESIDE, METRICS):
             try:
@@ -107,23 +106,8 @@ def _show(found: Results, own: list[str], output: Path) -> None:
         if rows:
             header = ("method", "minus", "metric", "typical", "above 0 on", "p")
             note = "Stored results of the same splits; p by Wilcoxon's signed ranks over data sets."
-            _print(Page("Beside secateur's methods", note, header, tuple(rows)))
+            out.print(to_terminal(Page("Beside secateur's methods", note, header, tuple(rows))), "")
     failed = found.failures
     if failed:
         out.print(f"{len(failed)} of {len(found.rows)} runs failed, first {failed[0]['method']}: {failed[0]['failed']}")
     out.print(f"Results are in {output / 'results.parquet'}.")
-
-
-def _print(page: Page) -> None:
-    """Print a page in the width of a terminal."""
-    from rich.table import Column, Table
-
-    from secateur.cli.console import out
-
-    columns = [Column(name, justify="left" if place == 0 else "right") for place, name in enumerate(page.header)]
-    table = Table(*columns, title=page.title, title_justify="left", box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for row in page.rows:
-        table.add_row(*row)
-    out.print(table)
-    out.print(page.note)
-    out.print()

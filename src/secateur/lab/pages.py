@@ -114,7 +114,8 @@ def tolerance_page(choices: Sequence[Choice], learners: str) -> Page:
 
 def to_terminal(page: Page) -> Table:
     """Show a page as a rich table."""
-    table = Table(title=page.title, caption=page.note, title_justify="left", caption_justify="left")
+    table = Table(title=page.title, caption=page.note, box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    table.title_justify = table.caption_justify = "left"
     for name in page.header:
         table.add_column(name)
     for row in page.marked_rows:

@@ -77,10 +77,6 @@ class Results:
         """The rows of what raised, or had no tree."""
         return [row for row in self.rows if row["failed"]]
 
-    def of_tree(self, tree: str) -> Results:
-        """Keep the rows of one kind of tree."""
-        return Results([row for row in self.rows if row["tree"] == tree], self.versions)
-
     def values(self, method: str, metric: str, tree: str) -> dict[tuple[str, int], float]:
         """One number of every data set and split; those without are left out."""
         found = {}

@@ -239,9 +239,12 @@ def measure_split(arm: Arm, data: Dataset, split: int, *, methods: Mapping[str, 
         model = arm.fit(data, split, X, y)
     except RuntimeError as error:
         return {**found, "rows": [{"method": name, "failed": str(error)} for name in methods]}
-    source = None
+    source, of_tree = None, {}
     if model is not None:
         source = secateur.simplify(model, X, y, method="none", each_leaf=True)
+        scored = _score(source.predict(X_new), source.predict_proba(X_new), y_new)
+        of_tree = {"leaves": len(source), "edges": source.n_edges, "tree_conditions": source.tree_conditions}
+        of_tree |= {f"tree_{name}": value for name, value in scored.items()}
         found |= {"n_rules": len(source)}
     for name, method in methods.items():
         row: dict[str, Any] = {"method": name, "failed": None}
@@ -253,7 +256,7 @@ def measure_split(arm: Arm, data: Dataset, split: int, *, methods: Mapping[str, 
                 row["seconds"] = time.process_time() - began
                 if text is None:
                     continue
-                row |= _measure(text, source, X_new, y_new)
+                row |= of_tree | _measure(text, source, X_new, y_new)
                 if isinstance(text, secateur.Rules) and split < SOME_SPLITS:
                     row["checks"] = count_checks(text, X_new[:CHECKED_ROWS])
                     if name != PRUNED and model is not None:
@@ -285,11 +288,7 @@ def _measure(text: Any, source: secateur.Rules | None, X: Any, y: Any) -> dict[s
     shares = text.predict_proba(X) if hasattr(text, "predict_proba") else None
     measured |= _score(answers, shares, y)
     if source is not None:
-        own = source.predict(X)
-        scored = _score(own, source.predict_proba(X), y)
-        measured |= {f"tree_{name}": value for name, value in scored.items()}
-        measured |= {"agreement": 100 * float(np.mean(answers == own))}
-        measured |= {"leaves": len(source), "edges": source.n_edges, "tree_conditions": source.tree_conditions}
+        measured["agreement"] = 100 * float(np.mean(answers == source.predict(X)))
     return measured
 
 

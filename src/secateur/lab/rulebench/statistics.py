@@ -48,11 +48,6 @@ class Comparison:
     worst: tuple[str, float]
 
     @property
-    def mean(self) -> float:
-        """Mean over data sets."""
-        return float(np.mean(list(self.by_dataset.values())))
-
-    @property
     def n_above(self) -> int:
         """Number of data sets on which the first is larger."""
         return sum(value > 0 for value in self.by_dataset.values())
