@@ -213,7 +213,7 @@ def summary(results: Results) -> str:
     )
     told = "; ".join(f"{name}: {words} ({number:,} rows)" for (name, words), number in failed.items())
     run_with = ", ".join(
-        f"{name} {' and '.join(found)}" for name, found in results.versions.items() if name != "sources"
+        f"{name} {' and '.join(found)}" for name, found in results.versions.items() if name not in ("commit", "sources")
     )
     return (
         f"{len(results.rows):,} rows: {n_datasets} data sets × {n_splits} splits, {len(kinds)} kinds of trees. "
