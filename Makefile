@@ -30,8 +30,8 @@ test: .venv/.dev  ## Everything that must pass: lint, types, tests, doctests, qu
 test-fast: .venv/.dev  ## Tests for daily work: few examples; no browser, database, Java, nor what takes long
 	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -q $(SPREAD) -m 'not long and not program'
 
-test-thorough: .venv/.dev  ## Every test that draws examples, with ten times as many of them (an hour)
-	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -q $(SPREAD) -m hypothesis
+test-thorough: .venv/.dev  ## Every test that draws: ten times as many examples, and all cases (an hour)
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -q $(SPREAD) -m 'hypothesis or drawn'
 
 check: test  ## The same as test
 

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from unittest import mock
 
 import pytest
+from drawing import EXAMPLES, PROFILE
 from hypothesis import settings
 
 from secateur.kernels import running
-
-# How many examples are drawn where a test asks for some number of them, by the profile that HYPOTHESIS_PROFILE names.
-# "daily" draws the same ones each time, so that what lies beyond the first sixty, or the first tenth, would only be
-# tried again; "thorough" looks for what is new.
-EXAMPLES: dict[str, Callable[[int], int]] = {
-    "quick": lambda asked: max(1, EXAMPLES["daily"](asked) // 10),
-    "daily": lambda asked: min(asked, max(60, asked // 10)),
-    "thorough": lambda asked: 10 * asked,
-}
-PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "daily")
 
 # Fixtures that start a program beside Python; one worker runs all tests of a program, so that it starts once. Spark has
 # a conftest of its own.

@@ -1,0 +1,27 @@
+"""How much of what could be tried a run tries: HYPOTHESIS_PROFILE names it, for examples and for drawn cases alike."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import numpy as np
+
+Case = TypeVar("Case")
+
+# How many examples are drawn where a test asks for some number of them. "daily" draws the same ones each time, so that
+# what lies beyond the first sixty, or the first tenth, would only be tried again; "thorough" looks for what is new.
+EXAMPLES: dict[str, Callable[[int], int]] = {
+    "quick": lambda asked: max(1, EXAMPLES["daily"](asked) // 10),
+    "daily": lambda asked: min(asked, max(60, asked // 10)),
+    "thorough": lambda asked: 10 * asked,
+}
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "daily")
+
+
+def draw(cases: Iterable[Case], asked: int) -> list[Case]:
+    """Draw so many cases of a test marked ``drawn``, the same ones each time; a third if quick, all if thorough."""
+    every = list(cases)
+    n_drawn = {"quick": max(1, asked // 3), "daily": asked, "thorough": len(every)}[PROFILE]
+    return [every[place] for place in np.sort(np.random.default_rng(0).permutation(len(every))[:n_drawn]).tolist()]
