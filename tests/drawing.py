@@ -25,3 +25,8 @@ def draw(cases: Iterable[Case], asked: int) -> list[Case]:
     every = list(cases)
     n_drawn = {"quick": max(1, asked // 3), "daily": asked, "thorough": len(every)}[PROFILE]
     return [every[place] for place in np.sort(np.random.default_rng(0).permutation(len(every))[:n_drawn]).tolist()]
+
+
+def further(cases: Iterable[Case]) -> list[Case]:
+    """List cases that only a thorough run tries, beside those that a test marked ``drawn`` always does."""
+    return list(cases) if PROFILE == "thorough" else []

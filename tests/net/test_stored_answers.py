@@ -17,6 +17,11 @@ def stored() -> dict[str, Any]:
     return make_stored_answers.read_stored()
 
 
+@pytest.fixture(scope="module")
+def stored_lists() -> dict[str, Any]:
+    return make_stored_answers.read_stored(make_stored_answers.LISTS)
+
+
 def find_differences(stored: Any, found: Any, place: str = "") -> Iterator[str]:
     """Where two of what JSON holds differ: numbers with a fraction by more than the last digits, all others at all."""
     if isinstance(stored, dict) and isinstance(found, dict):
@@ -48,8 +53,10 @@ def test_a_tree_has_the_stored_answers(name: str, stored: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("name", make_stored_answers.PROBLEMS)
-def test_lists_of_classes_in_one_section_are_those_before_there_were_sections(name: str) -> None:
-    stored = make_stored_answers.read_stored(make_stored_answers.LISTS)[name]
+def test_lists_of_classes_in_one_section_are_those_before_there_were_sections(
+    name: str, stored_lists: dict[str, Any]
+) -> None:
+    stored = dict(stored_lists[name])
     problem = make_stored_answers.PROBLEMS[name]()
     assert make_stored_answers.describe_tree(problem) == stored.pop("tree")
     found = {

@@ -520,7 +520,7 @@ def test_conflicts_and_listed_rows_are_found_as_row_by_row(data: st.DataObject) 
 def test_a_thousand_leaves_on_one_path_are_checked() -> None:
     builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
     node = builder.split("age", 0.0)
-    for k in range(1, 1_500):
+    for k in range(1, 1_100):
         builder.leaf([1, 0] if k % 2 else [0, 1], parent=node, side="left")
         node = builder.split("age", float(k), parent=node, side="right")
     builder.leaf([1, 0], parent=node, side="left")
