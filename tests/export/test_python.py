@@ -165,7 +165,7 @@ def test_two_thousand_rules_compile(vectorized: bool, form: str) -> None:
 
 @both_forms
 def test_a_deep_tree_compiles(form: str) -> None:
-    depth = 1500
+    depth = 1_100
     builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
     node, side = builder.split("age", 0), "right"
     builder.leaf([1, 2], parent=node, side="left")

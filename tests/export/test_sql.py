@@ -162,11 +162,11 @@ def test_other_dialects_decide_alike_once_translated_for_duckdb(form: str, data:
     probe = data.draw(probes_of(form))
     # SQL Server has neither NaN nor infinity, so nothing looks for them.
     odd = [any(isinstance(v, float) and not math.isfinite(v) for v in row.values()) for row in probe.rows]
-    for dialect in ("spark", "tsql", "bigquery", "snowflake"):
-        found = run_duckdb(probe, translate_for_duckdb(rules_to_sql(probe.rules, dialect), dialect))
-        if dialect == "tsql":
-            found = [answer if strange else own for strange, own, answer in zip(odd, found, probe.answers, strict=True)]
-        assert found == probe.answers, dialect
+    dialect = data.draw(st.sampled_from(["spark", "tsql", "bigquery", "snowflake"]))
+    found = run_duckdb(probe, translate_for_duckdb(rules_to_sql(probe.rules, dialect), dialect))
+    if dialect == "tsql":
+        found = [answer if strange else own for strange, own, answer in zip(odd, found, probe.answers, strict=True)]
+    assert found == probe.answers
 
 
 def translate_for_duckdb(text: str, dialect: str) -> str:
