@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from secateur.approximation import approximate
     from secateur.diagnosis import diagnose
     from secateur.errors import SecateurError
-    from secateur.estimator import RuleClassifier
+    from secateur.estimator import RuleClassifier, RuleRegressor
     from secateur.evidence_collection import collect_evidence
     from secateur.facts.groups import find_groups
     from secateur.methods import METHODS
@@ -26,6 +26,7 @@ __all__ = [
     "METHODS",
     "Rule",
     "RuleClassifier",
+    "RuleRegressor",
     "Rules",
     "SecateurError",
     "Tree",
@@ -45,6 +46,7 @@ _HOME = {
     "METHODS": "methods",
     "Rule": "rules.rule",
     "RuleClassifier": "estimator",
+    "RuleRegressor": "estimator",
     "Rules": "rules.rules",
     "SecateurError": "errors",
     "Tree": "tree.tree",

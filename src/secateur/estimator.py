@@ -1,17 +1,25 @@
-"""RuleClassifier: a scikit-learn estimator that predicts with the simplified rules of a tree."""
+"""RuleClassifier and RuleRegressor: scikit-learn estimators that predict with the simplified rules of a tree."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone, is_regressor
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    TransformerMixin,
+    clone,
+    is_regressor,
+)
 from sklearn.frozen import FrozenEstimator
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
@@ -41,7 +49,224 @@ OTHERS = (
 
 
 # scikit-learn ships no types.
-class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """What both estimators do."""
+
+    _is_regression = False
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Fit the tree and simplify its rules.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+            Numbers, with NaN where the tree takes it; for a pipeline whatever it takes. A table as in
+            :func:`secateur.simplify` is read into memory.
+        y : array-like of shape (n_rows,), or str
+            The labels, or the values to predict; of a table or data frame the column that holds them.
+        sample_weight : array-like of shape (n_rows,), or str, default=None
+            Weights of the rows, for the tree and for the support and reliability of the rules.
+        **fit_params : dict
+            Handed to the ``fit`` of the estimator; with metadata routing on, to whoever requested it.
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+        """
+        options = {name: getattr(self, name) for name in OTHERS if hasattr(self, name)} | self._find_settings()
+        X, y, sample_weight = hold_rows(X, y, sample_weight, "A tree is fitted to rows in memory")
+        source = self._tree_to_fit()
+        _check_kind(source, each_leaf=self.each_leaf, is_regression=self._is_regression)
+        fitted = clone(source)
+        X, y = self._check_training_rows(fitted, X, y)
+        weights = check_weights(sample_weight, len(y))
+        _set_seeds(fitted, self.random_state)
+        fitted.fit(X, y, **self._route(fitted, weights, fit_params))
+        if is_ensemble(_thaw(fitted)):
+            rules = self._approximate(_thaw(fitted), X, y)
+        else:
+            if self.accepts_missing is None and not isinstance(fitted, FrozenEstimator) and _reads_numbers(fitted):
+                options["accepts_missing"] = holds_missing(X) or None  # known, where simplify would have to infer it
+            rules = simplify(_thaw(fitted), X, y, sample_weight=weights, **options).without_rows()
+        self.estimator_ = fitted
+        if not self._is_regression:
+            self.classes_ = np.asarray(getattr(fitted, "classes_", rules.tree.classes))
+        self.rules_ = rules
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class or value of each row by the line that decides it.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        rows = self._check_rows(X)  # first: it raises NotFittedError
+        labels = self.rules_.predict(rows)
+        is_lazy = not isinstance(labels, np.ndarray)  # on Spark
+        return labels if is_lazy or self._is_regression else labels.astype(self.classes_.dtype, copy=False)
+
+    def transform(self, X: Any) -> NDArray[np.bool_]:
+        """Tell which lines hold for which rows: the rules that cover a row, or "otherwise" of its section.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_rows, n_features), or a table
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows, n_lines)
+            True where the line at that place in ``rules_.lines`` holds for the row.
+        """
+        rows = self._check_rows(X)
+        return self.rules_._on_rows("covers", rows, self.rules_.find_active)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Name the columns of ``transform``: each line, numbered from 1.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Only compared with the columns seen in ``fit``.
+
+        Returns
+        -------
+        ndarray of str, shape (n_lines,)
+        """
+        check_is_fitted(self, "rules_")
+        if input_features is not None:
+            self._check_input_names(input_features)
+        # Two rules may read the same, so the text alone is no name.
+        return np.array([f"rule {rule.index + 1}: {rule.text}" for rule in self.rules_.lines], dtype=object)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Tell where parameters passed to ``fit`` go.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        own = MetadataRouter(owner=self).add_self_request(self)
+        return own.add(estimator=self._tree_to_fit(), method_mapping=to_fit)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the default tree included.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name, such as ``tolerance`` or ``estimator__max_depth``.
+
+        Returns
+        -------
+        Self
+            The same estimator.
+        """
+        of_tree = {name: value for name, value in params.items() if name.startswith("estimator__")}
+        if of_tree and params.get("estimator", self.estimator) is None:
+            # None has no parameters. A wrong one is refused before anything changes.
+            tree = self._make_default_tree().set_params(**{name.partition("__")[2]: of_tree[name] for name in of_tree})
+            others = {name: value for name, value in params.items() if name not in (*of_tree, "estimator")}
+            params = {**others, "estimator": tree}
+        super().set_params(**params)
+        return self
+
+    @property
+    def tree_(self) -> Tree:
+        """The tree behind the rules, so that ``simplify`` takes this estimator too."""
+        if not hasattr(self, "rules_"):
+            raise AttributeError("tree_")
+        return self.rules_.tree
+
+    def _approximate(self, fitted: Any, X: Any, y: NDArray[Any]) -> Rules:
+        """Make a list that approximates a model of several trees."""
+        raise UnsupportedModelError(
+            f"{type(fitted).__qualname__} adds up several trees: pass one tree, or the model's answers to "
+            "secateur.approximate."
+        )
+
+    def _tree_to_fit(self) -> Any:
+        """The estimator, or the default one."""
+        return self._make_default_tree() if self.estimator is None else self.estimator
+
+    def _make_default_tree(self) -> Any:
+        tree = (DecisionTreeRegressor if self._is_regression else DecisionTreeClassifier)(max_depth=DEFAULT_DEPTH)
+        return tree.set_fit_request(sample_weight=True) if get_config()["enable_metadata_routing"] else tree
+
+    def _check_targets(self, y: NDArray[Any]) -> None:
+        if not self._is_regression:
+            check_classification_targets(y)
+
+    def _check_training_rows(self, fitted: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Return the rows as the estimator takes them, and the labels as one column."""
+        if not _reads_numbers(fitted):
+            validate_data(self, X, y, skip_check_array=True)
+            labels = column_or_1d(y, warn=True)
+            self._check_targets(labels)
+            return X, labels
+        _refuse_text(X)
+        finite = {"ensure_all_finite": _finite_rule(fitted), "y_numeric": self._is_regression}
+        numbers, labels = validate_data(self, X, y, **finite)
+        self._check_targets(labels)
+        # A frame has names, and types that mark whole numbers.
+        return (numbers if frame_columns(X) is None else X), labels
+
+    def _check_rows(self, X: Any) -> Any:
+        """Return rows to predict as the rules take them."""
+        check_is_fitted(self, "rules_")
+        with open_rows(X) as rows:
+            if not rows.in_memory:
+                return X  # the rules read tables themselves
+        if not _reads_numbers(self.estimator_):
+            validate_data(self, X, skip_check_array=True, reset=False)
+            return X
+        return validate_data(self, X, ensure_all_finite=_finite_rule(self.estimator_), reset=False)
+
+    def _check_input_names(self, input_features: Any) -> None:
+        names = np.asarray(input_features, dtype=object)
+        seen = getattr(self, "feature_names_in_", None)
+        if seen is not None and not np.array_equal(names, seen):
+            raise InputError("input_features is not equal to feature_names_in_. Leave it out.")
+        if names.shape != (self.n_features_in_,):
+            raise InputError(
+                f"input_features should have length equal to number of features ({self.n_features_in_}), found shape "
+                f"{names.shape}."
+            )
+
+    def _route(self, fitted: Any, weights: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:
+        """Find what the estimator's ``fit`` gets beside rows and labels."""
+        if get_config()["enable_metadata_routing"]:
+            return dict(process_routing(self, "fit", sample_weight=weights, **fit_params).estimator.fit)
+        given = dict(fit_params)
+        if weights is None or isinstance(fitted, FrozenEstimator):
+            return given
+        name, last = fitted.steps[-1] if is_pipeline(fitted) else (None, fitted)
+        if not has_fit_parameter(last, "sample_weight"):
+            raise InputError(f"sample_weight was passed, but {type(last).__qualname__} takes none. Leave it out.")
+        return given | {"sample_weight" if name is None else f"{name}__sample_weight": weights}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = _takes_missing(self._tree_to_fit())
+        tags.transformer_tags.preserves_dtype = []  # it returns bools
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"rules_": rules_to_state(state["rules_"])} if "rules_" in state else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        read = {"rules_": rules_from_state(state["rules_"])} if "rules_" in state else {}
+        super().__setstate__(state | read)
+
+
+class RuleClassifier(ClassifierMixin, _RuleEstimator):  # type: ignore[misc]
     """Fit a tree, shorten its rules, and predict with them.
 
     The scikit-learn classifier around :func:`secateur.simplify`. As a step inside a pipeline it turns each row into the
@@ -202,62 +427,6 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         self.domain_knowledge = domain_knowledge
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> RuleClassifier:
-        """Fit the tree and simplify its rules.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features), or a table
-            Numbers, with NaN where the tree takes it; for a pipeline whatever it takes. A table as in
-            :func:`secateur.simplify` is read into memory.
-        y : array-like of shape (n_rows,), or str
-            The labels; of a table or data frame the column that holds them.
-        sample_weight : array-like of shape (n_rows,), or str, default=None
-            Weights of the rows, for the tree and for the support and reliability of the rules.
-        **fit_params : dict
-            Handed to the ``fit`` of the estimator; with metadata routing on, to whoever requested it.
-
-        Returns
-        -------
-        RuleClassifier
-            The fitted estimator.
-        """
-        options = {name: getattr(self, name) for name in OTHERS} | self._find_settings()
-        X, y, sample_weight = hold_rows(X, y, sample_weight, "A tree is fitted to rows in memory")
-        source = self._tree_to_fit()
-        _check_kind(source, each_leaf=self.each_leaf)
-        fitted = clone(source)
-        X, y = self._check_training_rows(fitted, X, y)
-        weights = check_weights(sample_weight, len(y))
-        _set_seeds(fitted, self.random_state)
-        fitted.fit(X, y, **self._route(fitted, weights, fit_params))
-        if is_ensemble(_thaw(fitted)):
-            rules = self._approximate(_thaw(fitted), X, y)
-        else:
-            if self.accepts_missing is None and not isinstance(fitted, FrozenEstimator) and _reads_numbers(fitted):
-                options["accepts_missing"] = holds_missing(X) or None  # known, where simplify would have to infer it
-            rules = simplify(_thaw(fitted), X, y, sample_weight=weights, **options).without_rows()
-        self.estimator_ = fitted
-        self.classes_ = np.asarray(getattr(fitted, "classes_", rules.tree.classes))
-        self.rules_ = rules
-        return self
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row by the line that decides it.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features), or a table
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        rows = self._check_rows(X)  # first: it raises NotFittedError
-        labels = self.rules_.predict(rows)
-        is_lazy = not isinstance(labels, np.ndarray)  # on Spark
-        return labels if is_lazy else labels.astype(self.classes_.dtype, copy=False)
-
     def predict_proba(self, X: Any, of: str = "line") -> NDArray[np.float64]:
         """Give the class shares of the training rows of the line that decides each row, or the tree's own.
 
@@ -276,79 +445,6 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         """
         rows = self._check_rows(X)
         return self.rules_.predict_proba(rows, of)
-
-    def transform(self, X: Any) -> NDArray[np.bool_]:
-        """Tell which lines hold for which rows: the rules that cover a row, or "otherwise" of its section.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_rows, n_features), or a table
-
-        Returns
-        -------
-        ndarray of bool, shape (n_rows, n_lines)
-            True where the line at that place in ``rules_.lines`` holds for the row.
-        """
-        rows = self._check_rows(X)
-        return self.rules_._on_rows("covers", rows, self.rules_.find_active)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Name the columns of ``transform``: each line, numbered from 1.
-
-        Parameters
-        ----------
-        input_features : array-like of str, default=None
-            Only compared with the columns seen in ``fit``.
-
-        Returns
-        -------
-        ndarray of str, shape (n_lines,)
-        """
-        check_is_fitted(self, "rules_")
-        if input_features is not None:
-            self._check_input_names(input_features)
-        # Two rules may read the same, so the text alone is no name.
-        return np.array([f"rule {rule.index + 1}: {rule.text}" for rule in self.rules_.lines], dtype=object)
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Tell where parameters passed to ``fit`` go.
-
-        Returns
-        -------
-        MetadataRouter
-        """
-        to_fit = MethodMapping().add(caller="fit", callee="fit")
-        own = MetadataRouter(owner=self).add_self_request(self)
-        return own.add(estimator=self._tree_to_fit(), method_mapping=to_fit)
-
-    def set_params(self, **params: Any) -> RuleClassifier:
-        """Set parameters, those of the default tree included.
-
-        Parameters
-        ----------
-        **params : dict
-            Parameters by name, such as ``tolerance`` or ``estimator__max_depth``.
-
-        Returns
-        -------
-        RuleClassifier
-            The same estimator.
-        """
-        of_tree = {name: value for name, value in params.items() if name.startswith("estimator__")}
-        if of_tree and params.get("estimator", self.estimator) is None:
-            # None has no parameters. A wrong one is refused before anything changes.
-            tree = _make_default_tree().set_params(**{name.partition("__")[2]: of_tree[name] for name in of_tree})
-            others = {name: value for name, value in params.items() if name not in (*of_tree, "estimator")}
-            params = {**others, "estimator": tree}
-        super().set_params(**params)
-        return self
-
-    @property
-    def tree_(self) -> Tree:
-        """The tree behind the rules, so that ``simplify`` takes this estimator too."""
-        if not hasattr(self, "rules_"):
-            raise AttributeError("tree_")
-        return self.rules_.tree
 
     def _find_settings(self) -> dict[str, Any]:
         """Check the settings of all methods, and list those that the chosen one reads."""
@@ -385,75 +481,95 @@ class RuleClassifier(TransformerMixin, MetaEstimatorMixin, ClassifierMixin, Base
         }
         return approximate(fitted, X, y, random_state=int(seed), **wishes).without_rows()
 
-    def _tree_to_fit(self) -> Any:
-        """The estimator, or the default one."""
-        return _make_default_tree() if self.estimator is None else self.estimator
 
-    def _check_training_rows(self, fitted: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """Return the rows as the estimator takes them, and the labels as one column."""
-        if not _reads_numbers(fitted):
-            validate_data(self, X, y, skip_check_array=True)
-            labels = column_or_1d(y, warn=True)
-            check_classification_targets(labels)
-            return X, labels
-        _refuse_text(X)
-        numbers, labels = validate_data(self, X, y, ensure_all_finite=_finite_rule(fitted))
-        check_classification_targets(labels)
-        # A frame has names, and types that mark whole numbers.
-        return (numbers if frame_columns(X) is None else X), labels
+class RuleRegressor(RegressorMixin, _RuleEstimator):  # type: ignore[misc]
+    """Fit a regression tree, shorten its rules, and predict with them.
 
-    def _check_rows(self, X: Any) -> Any:
-        """Return rows to predict as the rules take them."""
-        check_is_fitted(self, "rules_")
-        with open_rows(X) as rows:
-            if not rows.in_memory:
-                return X  # the rules read tables themselves
-        if not _reads_numbers(self.estimator_):
-            validate_data(self, X, skip_check_array=True, reset=False)
-            return X
-        return validate_data(self, X, ensure_all_finite=_finite_rule(self.estimator_), reset=False)
+    No possible row gets a value further than the tolerance from the tree's, so that the mean absolute error and the
+    root of the mean squared error grow by no more than it on any rows.
 
-    def _check_input_names(self, input_features: Any) -> None:
-        names = np.asarray(input_features, dtype=object)
-        seen = getattr(self, "feature_names_in_", None)
-        if seen is not None and not np.array_equal(names, seen):
-            raise InputError("input_features is not equal to feature_names_in_. Leave it out.")
-        if names.shape != (self.n_features_in_,):
-            raise InputError(
-                f"input_features should have length equal to number of features ({self.n_features_in_}), found shape "
-                f"{names.shape}."
-            )
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The tree, or a pipeline that ends in one, as for :class:`RuleClassifier`. By default a
+        ``DecisionTreeRegressor`` of depth 5.
+    tolerance : float or str, default=None
+        δ, in the units of the target, or as a part of the standard deviation of the training targets, such as
+        ``"0.1sd"``; ``"0.25sd"`` by default.
+    each_leaf : bool, default=False
+        Whether to make one rule for each leaf instead of a list that ends in "otherwise".
+    budget : float in [0, 1], default=0.0
+        Of a list: fraction of training rows whose value may lie further from the tree's than the tolerance.
+    sections : int, default="auto"
+        The most sections of a list.
+    feature_names : sequence of str, default=None
+        How columns read, where neither rows nor model say.
+    accepts_missing : bool, default=None
+        Whether rows to predict may hold NaN; by default if there was some in the training rows.
+    groups, integers, facts : default=None
+        What you know about the columns, as :func:`secateur.simplify` takes it.
+    domain_knowledge : bool, default=True
+        Whether exact tests may use groups, whole numbers and facts.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the tree and of all steps before it; None leaves theirs as they are.
 
-    def _route(self, fitted: Any, weights: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:
-        """Find what the estimator's ``fit`` gets beside rows and labels."""
-        if get_config()["enable_metadata_routing"]:
-            return dict(process_routing(self, "fit", sample_weight=weights, **fit_params).estimator.fit)
-        given = dict(fit_params)
-        if weights is None or isinstance(fitted, FrozenEstimator):
-            return given
-        name, last = fitted.steps[-1] if is_pipeline(fitted) else (None, fitted)
-        if not has_fit_parameter(last, "sample_weight"):
-            raise InputError(f"sample_weight was passed, but {type(last).__qualname__} takes none. Leave it out.")
-        return given | {"sample_weight" if name is None else f"{name}__sample_weight": weights}
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted tree or pipeline.
+    rules_ : Rules
+        Its rules after deletion, without the training rows.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only when all column names of the training rows were texts.
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = _takes_missing(self._tree_to_fit())
-        tags.transformer_tags.preserves_dtype = []  # it returns bools
-        return tags
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = RuleRegressor(estimator=None, random_state=0, tolerance=40).fit(X, y)
+    >>> distance = abs(model.predict(X) - model.estimator_.predict(X)).max()
+    >>> bool(distance <= 40), len(model.rules_.lines) < model.rules_.tree_rules
+    (True, True)
+    """
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return state | {"rules_": rules_to_state(state["rules_"])} if "rules_" in state else state
+    _is_regression = True
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        read = {"rules_": rules_from_state(state["rules_"])} if "rules_" in state else {}
-        super().__setstate__(state | read)
+    def __init__(
+        self,
+        estimator: Any = None,
+        tolerance: Any = None,
+        *,
+        each_leaf: bool = False,
+        budget: float = 0.0,
+        sections: Any = "auto",
+        feature_names: Sequence[str] | None = None,
+        accepts_missing: bool | None = None,
+        groups: Any = None,
+        integers: Any = None,
+        facts: Any = None,
+        domain_knowledge: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.tolerance = tolerance
+        self.each_leaf = each_leaf
+        self.budget = budget
+        self.sections = sections
+        self.feature_names = feature_names
+        self.accepts_missing = accepts_missing
+        self.groups = groups
+        self.integers = integers
+        self.facts = facts
+        self.domain_knowledge = domain_knowledge
+        self.random_state = random_state
 
-
-def _make_default_tree() -> Any:
-    tree = DecisionTreeClassifier(max_depth=DEFAULT_DEPTH)
-    return tree.set_fit_request(sample_weight=True) if get_config()["enable_metadata_routing"] else tree
+    def _find_settings(self) -> dict[str, Any]:
+        """List what simplify takes."""
+        settings: dict[str, Any] = {"tolerance": self.tolerance}
+        if check_flag("each_leaf", self.each_leaf):
+            return {**settings, "each_leaf": True}
+        return {**settings, "budget": check_share("budget", self.budget), "sections": self.sections}
 
 
 def _thaw(model: Any) -> Any:
@@ -463,11 +579,11 @@ def _thaw(model: Any) -> Any:
     return model
 
 
-def _check_kind(estimator: Any, *, each_leaf: bool) -> None:
+def _check_kind(estimator: Any, *, each_leaf: bool, is_regression: bool) -> None:
     """Refuse what cannot become a tree, before spending time on fitting it."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
         raise ParameterError(
-            f"Expected estimator as a scikit-learn classifier that fits a tree, found {estimator!r}. A tree that is "
+            f"Expected estimator as a scikit-learn estimator that fits a tree, found {estimator!r}. A tree that is "
             "fitted already goes into secateur.simplify, or here inside a FrozenEstimator."
         )
     model = _thaw(estimator)
@@ -477,10 +593,12 @@ def _check_kind(estimator: Any, *, each_leaf: bool) -> None:
             f"each_leaf=True is for one tree, found {found}. Leave it out for a list that approximates the model; a "
             "fitted forest whose trees vote goes into secateur.simplify(forest, X, y, each_leaf=True)."
         )
-    if hasattr(model, "__sklearn_tags__") and is_regressor(model):
+    if hasattr(model, "__sklearn_tags__") and is_regressor(model) != is_regression:
+        wanted, other = ("regression", "classifier") if is_regression else ("classification", "regressor")
+        instead = "RuleClassifier" if is_regression else "RuleRegressor"
         raise UnsupportedModelError(
-            f"Expected a classification tree, or a pipeline that ends in one, found {found}, which is a regressor. "
-            "Regression trees have no classes: pass a DecisionTreeClassifier, say."
+            f"Expected a {wanted} tree, or a pipeline that ends in one, found {found}, which is a {other}: use "
+            f"{instead}."
         )
 
 
