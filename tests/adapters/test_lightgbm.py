@@ -202,10 +202,8 @@ def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
         from_model(fit_one(X, y), tree=1)
     with pytest.raises(UnsupportedModelError, match=r"one tree for each of its 3 classes.*Fit it on two classes"):
         from_model(fit_one(X, np.arange(len(X)) % 3))
-    with pytest.raises(UnsupportedModelError, match=r"objective 'binary', found 'cross_entropy'"):
+    with pytest.raises(UnsupportedModelError, match=r"objective 'binary', .*found 'cross_entropy'"):
         from_model(fit_one(X, y, objective="cross_entropy"))
-    with pytest.raises(UnsupportedModelError, match=r"found LGBMRegressor\. Regression and ranking have no classes"):
-        from_model(lightgbm.LGBMRegressor(n_estimators=1, **QUIET).fit(X, y))
     with pytest.raises(UnsupportedModelError, match=r"Fit it without linear_tree"):
         from_model(fit_one(X, y, linear_tree=True))
     with pytest.raises(UnsupportedModelError, match=r"'Column_0' holds numbers, but is split by category"):

@@ -856,7 +856,7 @@ def other_tree(pipe: Pipeline, X: pd.DataFrame, y: NDArray[np.int64]) -> Pipelin
 REFUSED_MODELS: dict[str, tuple[Callable[[Pipeline, pd.DataFrame, Any], Any], str]] = {
     "no tree at the end": (
         lambda pipe, X, y: make_pipeline(pipe[0], LogisticRegression()).fit(X, y),
-        "Expected a fitted DecisionTreeClassifier or ExtraTreeClassifier of sklearn.tree, found LogisticRegression",
+        "Expected a fitted DecisionTreeClassifier, .* or ExtraTreeRegressor of sklearn.tree, found LogisticRegression",
     ),
     "a transformer at the end": (
         lambda pipe, X, y: pipe[:-1],

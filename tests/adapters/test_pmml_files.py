@@ -393,7 +393,7 @@ RULES = secateur.simplify(
 UNSUPPORTED: dict[str, tuple[Callable[[], str], str]] = {
     "rules of ours": (RULES.to_pmml, "found RuleSetModel. It holds rules that secateur wrote, and no tree"),
     "a forest": (lambda: PLAIN.replace("TreeModel", "MiningModel"), "with one TreeModel, found MiningModel"),
-    "regression": (lambda: document("", functionName="regression"), "for classification, found regression"),
+    "clusters": (lambda: document("", functionName="clustering"), "for classification or regression, found clustering"),
     "another version": (lambda: PLAIN.replace('version="4.4"', 'version="2.0"'), "of version 3 or 4, found PMML of"),
     "a transformation": (
         lambda: PLAIN.replace("<Node", '<LocalTransformations><DerivedField name="z"/></LocalTransformations><Node', 1),

@@ -493,11 +493,8 @@ def fitted(model: Any) -> Any:
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "a regression tree": (
-        lambda: fitted(DecisionTreeRegressor()),
-        "found DecisionTreeRegressor. Regression trees have no classes",
-    ),
-    "an extra regression tree": (lambda: fitted(ExtraTreeRegressor()), "found ExtraTreeRegressor. Regression trees"),
+    "an unfitted regression tree": (DecisionTreeRegressor, "This DecisionTreeRegressor is not fitted yet"),
+    "an unfitted extra regression tree": (ExtraTreeRegressor, "This ExtraTreeRegressor is not fitted yet"),
     "an unfitted tree": (DecisionTreeClassifier, "This DecisionTreeClassifier is not fitted yet. Call fit first"),
     "an unfitted extra tree": (ExtraTreeClassifier, "This ExtraTreeClassifier is not fitted yet"),
     "several outputs": (

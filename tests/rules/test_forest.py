@@ -527,9 +527,9 @@ REFUSED = {
     "an unfitted forest": (RandomForestClassifier, "This RandomForestClassifier is not fitted yet. Call fit first."),
     "a regression forest": (
         lambda: fit(RandomForestRegressor(2)),
-        "found RandomForestRegressor. Regression forests have no classes.",
+        "found RandomForestRegressor. The trees of a regression forest are averaged",
     ),
-    "bagged regressors": (lambda: fit(BaggingRegressor()), "found BaggingRegressor. Regression forests"),
+    "bagged regressors": (lambda: fit(BaggingRegressor()), "found BaggingRegressor. The trees of a regression forest"),
     "bagged neighbours": (
         lambda: fit(BaggingClassifier(KNeighborsClassifier(), 2)),
         "This BaggingClassifier holds a KNeighborsClassifier, which has no leaves to make rules of. "

@@ -470,10 +470,11 @@ class _Reader:
 def _find_model(root: Element) -> Element:
     models = [one for one in root if one.find("MiningSchema") is not None]
     found = ", ".join(one.tag for one in models) or "none"
-    if len(models) != 1 or models[0].tag != "TreeModel":
-        header = root.find("Header/Application")
+    header = root.find("Header/Application")
+    is_own = header is not None and header.get("name") == "secateur"
+    if len(models) != 1 or models[0].tag != "TreeModel" or is_own:
         hint = "Only a file of one tree is read."
-        if header is not None and header.get("name") == "secateur":
+        if is_own:
             hint = "It holds rules that secateur wrote, and no tree. Keep the tree as JSON, with Tree.to_json."
         raise UnsupportedModelError(f"Expected PMML with one TreeModel, found {found}. {hint}")
     model = models[0]

@@ -132,5 +132,7 @@ def warn_of_rules(rules: Rules, audit: Audit, *, min_rows: int | None, balanced:
         # A line of a short list may decide few rows though each leaf has many.
         return f" --min-rows {FEW_ROWS} {'may avoid that' if rules.is_list else 'avoids them'}."
 
+    if rules.tree.is_regression:
+        return ()
     found = find_cautions(rules, audit.accuracy / 100, (audit.baseline_class, audit.baseline / 100))
     return tuple(f"{one.text}{advise(one)}" for one in found)

@@ -126,13 +126,20 @@ class Reading:
 class Rows:
     """Which rows and columns of a table to use, and what they are about."""
 
-    target: str | None = option("The column of the classes.", metavar="COLUMN", autocompletion=complete_column)
+    target: str | None = option(
+        "The column of the classes, or of the numbers, to predict.", metavar="COLUMN", autocompletion=complete_column
+    )
     drop: list[str] | None = option(
         "Columns to leave out, separated by commas or one option each.",
         metavar="COLUMNS",
         autocompletion=complete_column,
     )
     drop_class: list[str] | None = option("A class to leave out with its rows.", "--drop-class", metavar="CLASS")
+    classes: bool = option(
+        "Take the numbers of the target for classes. Many different ones are predicted as numbers otherwise.",
+        "--classes",
+        default=False,
+    )
 
     def require_target(self, data: str, columns: list[str] | None = None) -> str:
         """Return the target; if it was not named, list the columns, if they are known."""
@@ -144,7 +151,8 @@ class Rows:
     def take(self, table: TableFile) -> dict[str, Any]:
         """Make the arguments of functions that take rows of a table."""
         target = self.require_target(table.name, list(table.frame.columns))
-        return {"target": target, "drop": self.drop or (), "drop_classes": self.drop_class or ()}
+        dropped = {"drop": self.drop or (), "drop_classes": self.drop_class or ()}
+        return {"target": target, **dropped, "classes": self.classes}
 
 
 @dataclass(frozen=True)
@@ -187,9 +195,11 @@ class Settings:
         "tree's, or whose probability by more than the tolerance, 0 to 1.  [default: 0; compare also shows 0.01]",
         show_default=False,
     )
-    tolerance: float | None = option(
+    tolerance: str | None = option(
         "Of a short list: how far a line's probability may lie from the tree's; 1 keeps classes only.  "
-        "[default: 0.1]  Of other methods: how far a rule's training reliability may move.  [default: 0.05]",
+        "[default: 0.1]  Of other methods: how far a rule's training reliability may move.  [default: 0.05]  "
+        "Of numbers: how far a value may lie from the tree's, in their units, or as 0.25sd.  [default: 0.25sd]",
+        metavar="NUMBER",
         show_default=False,
     )
     max_conflict: float | None = option(
@@ -208,9 +218,23 @@ class Settings:
         """Arguments of ``simplify`` that were given; raise unless the numbers are from 0 to 1."""
         from secateur.methods.contract import check_share
 
-        named = {"budget": self.budget, "tolerance": self.tolerance, "max_conflict": self.max_conflict}
+        named = {"budget": self.budget, "max_conflict": self.max_conflict}
         given: dict[str, Any] = {name: check_share(name, value) for name, value in named.items() if value is not None}
+        if self.tolerance is not None:
+            given["tolerance"] = _read_tolerance(self.tolerance)
         return given | ({"protect": False} if self.no_protect else {})
+
+
+def _read_tolerance(text: str) -> float | str:
+    """Read a number, or a part of the standard deviation of the target, such as 0.25sd."""
+    if text.strip().endswith("sd"):
+        return text.strip()  # which simplify checks
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(
+            f"Expected --tolerance as a number, or for numbers such as 0.25sd, found {text!r}."
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -247,8 +271,7 @@ class Making(Settings):
         of_list = next((name for name in ("budget", *named) if name in named or name in given), None)
         if self.each_leaf and of_list is not None:
             raise ParameterError(f"--{of_list} is for a short list: leave it out, or leave out --each-leaf.")
-        is_own = chosen.name == "exact" and not self.each_leaf
-        if "tolerance" in given and not is_own and "tolerance" not in chosen.parameters:
+        if "tolerance" in given and chosen.name != "exact" and "tolerance" not in chosen.parameters:
             raise ParameterError(
                 f"--tolerance would do nothing: the method {chosen.name!r} reads none. Leave it out, or choose a "
                 "--method such as faithful."

@@ -277,8 +277,10 @@ def _describe_fitting(fitted: FittedTable, growing: Growing) -> tuple[str, ...]:
 
 def _open(rules: Rules, target: str, what: str) -> str:
     """Say what is predicted, and how often each class occurs."""
-    from secateur.results.answer import describe_classes
+    from secateur.results.answer import describe_classes, describe_values
 
+    if rules.tree.is_regression:
+        return describe_values(rules, f"{what} predicts", target)
     sizes, names = rules.leaf_counts.sum(axis=0), rules.tree.class_names
     return describe_classes(names, sizes, target, is_weighted=rules.is_weighted, who=f"{what} predicts")
 
@@ -313,6 +315,7 @@ def _from_model(model: Any, name: str, recipe: _Recipe) -> Story:
         raise InputError("A budget is spent on training rows: name DATA, or leave out --budget.")
     rules = simplify(read_one_tree(model), **recipe.options)
     classes = ", ".join(rules.tree.class_names[:-1]) + f" or {rules.tree.class_names[-1]}"
+    classes = "numbers" if rules.tree.is_regression else classes
     opening = f"{name}: a decision tree that predicts {classes}; no rows were named, so nothing was measured."
     again = ("DATA", "--target", "COLUMN", *recipe.again)
     return Story(name, opening, model, rules, None, "no rows", rules.verify(), again)

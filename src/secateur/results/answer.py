@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.results.fidelity import describe_fidelity, read_agreement
+from secateur.results.value_audit import ValueAudit
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.tree.columns import show_text
 from secateur.words.conditions import count_of, read_count, read_share
-from secateur.words.targets import read_amount, read_limit
+from secateur.words.targets import find_pattern, read_amount, read_limit
 
 if TYPE_CHECKING:
     from secateur.results.audit import Audit
@@ -48,21 +49,35 @@ def describe_answer(rules: Rules) -> tuple[list[str], list[str]]:
 
 def _describe_values(rules: Rules, promised: str) -> tuple[list[str], list[str]]:
     """Make the same sentences for rules that predict values."""
-    target, rows = show_text(find_target(rules) or "a number"), float(np.nansum(rules.leaf_support))
-    among = f"training rows of weight {read_count(rows)}" if rules.is_weighted else count_of(rows, "training row")
-    moments = rules.target_moments
+    first, moments = describe_values(rules, "These rules predict", find_target(rules)), rules.target_moments
     if moments is None:
-        return [f"These rules predict {target}, from {among}."], [promised]
+        return [first], [promised]
+    known = np.nan_to_num(moments)
+    squares = known[:, 1] ** 2 + (known[:, 0] - rules.answers) ** 2
+    error = float(np.average(squares, weights=np.nan_to_num(rules.support)))
+    mean, spread = _find_whole_moments(rules, moments)
+    typical = f"Off by {read_amount(error**0.5)} (root mean square) on the training rows"
+    if spread > 0:
+        typical += f"; always saying {read_amount(mean)} is off by {read_amount(spread)}"
+    return [first], [f"{typical}.", promised]
+
+
+def describe_values(rules: Rules, who: str, target: str | None) -> str:
+    """Say who predicts what, and what the training targets are like, where that is known."""
+    rows = float(np.nansum(rules.leaf_support))
+    among = f"training rows of weight {read_count(rows)}" if rules.is_weighted else count_of(rows, "training row")
+    told = f"{who} {show_text(target or 'a number')}"
+    if rules.target_moments is None:
+        return f"{told}, from {among}."
+    mean, spread = _find_whole_moments(rules, rules.target_moments)
+    return f"{told}: {among}, mean {read_amount(mean)}, standard deviation {read_amount(spread)}."
+
+
+def _find_whole_moments(rules: Rules, moments: NDArray[np.float64]) -> tuple[float, float]:
+    """Find mean and standard deviation of all training targets from those of the lines."""
     weight, known = np.nan_to_num(rules.support), np.nan_to_num(moments)
     mean = float(np.average(known[:, 0], weights=weight))
-    variance = float(np.average(known[:, 1] ** 2 + (known[:, 0] - mean) ** 2, weights=weight))
-    error = float(np.average(known[:, 1] ** 2 + (known[:, 0] - rules.answers) ** 2, weights=weight))
-    spread = f"mean {read_amount(mean)}, standard deviation {read_amount(variance**0.5)}"
-    first = f"These rules predict {target}: {among}, {spread}."
-    typical = f"Off by {read_amount(error**0.5)} (root mean square) on the training rows"
-    if variance > 0:
-        typical += f"; always saying {read_amount(mean)} is off by {read_amount(variance**0.5)}"
-    return [first], [f"{typical}.", promised]
+    return mean, float(np.average(known[:, 1] ** 2 + (known[:, 0] - mean) ** 2, weights=weight)) ** 0.5
 
 
 def describe_classes(
@@ -94,15 +109,19 @@ def describe_accuracy(share: float, rows: str, guess: str, guessed: float | None
     return f"{right}." if guessed is None else f"{right}; always saying {guess} is right for {read_share(guessed)}."
 
 
-def describe_measured(audit: Audit, rows: str) -> str:
+def describe_measured(audit: Audit | ValueAudit, rows: str) -> str:
     """Say the same of audited rows."""
+    if isinstance(audit, ValueAudit):
+        rmse, mae, by_tree, guess = (read_amount(getattr(audit, n)) for n in ("rmse", "mae", "tree_rmse", "baseline"))
+        told = f"Off by {mae} on average, {rmse} root mean square (the tree: {by_tree}), on {rows}"
+        return f"{told}; always saying their mean is off by {guess}."
     shares = audit.accuracy / 100, audit.baseline / 100, audit.tree_accuracy / 100
     return describe_accuracy(shares[0], rows, audit.baseline_class, *shares[1:])
 
 
 def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit | None = None) -> str:
     """Say how far rules agree with the tree, by an audit on other rows or on the training rows if any."""
-    if rules.tree.is_regression and audit is None and trained is None:
+    if rules.tree.is_regression:
         return _describe_near(rules)
     points = f"{100 * rules.tolerance:.6g} points"
     if rules.is_exact:
@@ -134,7 +153,7 @@ def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit |
 
 def _describe_near(rules: Rules) -> str:
     """Say how far values may lie from the tree's."""
-    limit = read_limit(rules.tolerance)
+    limit = read_limit(rules.tolerance, find_pattern(rules.tree))
     if rules.budget:
         weighted = " (by weight)" if rules.is_weighted else ""
         return (

@@ -12,7 +12,7 @@ from secateur.frames import make_frame
 from secateur.tree.shares import none_if_nan
 from secateur.words.conditions import Condition, join_conditions, read_conditions
 from secateur.words.plain_words import join_asked, read_asked
-from secateur.words.targets import read_target
+from secateur.words.targets import find_pattern, read_target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,7 +144,8 @@ class Rule:
         """The name of the predicted class; of a regression tree, the value in words."""
         rules = self._rules
         if rules.tree.is_regression:
-            return read_target(float(rules.answers[self.index]), self.window, rules.tolerance)
+            pattern = find_pattern(rules.tree)
+            return read_target(float(rules.answers[self.index]), self.window, rules.tolerance, pattern)
         return self._rules.tree.class_names[self.class_id]
 
     @property

@@ -36,7 +36,7 @@ from secateur.tree.shares import none_if_nan
 from secateur.words.assumptions import find_facts_of_list
 from secateur.words.conditions import count_conditions, count_of, read_conditions, read_share
 from secateur.words.plain_words import find_voice
-from secateur.words.targets import read_limit
+from secateur.words.targets import find_pattern, read_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -409,7 +409,11 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
 
     def _promise_values(self) -> str:
         """Say what is preserved of values."""
-        near = f"within {read_limit(self.tolerance)} of what the tree predicts" if self.tolerance else "the tree's own"
+        near = (
+            f"within {read_limit(self.tolerance, find_pattern(self.tree))} of what the tree predicts"
+            if self.tolerance
+            else "the tree's own"
+        )
         if self.budget:
             by_weight = " (by weight)" if self.is_weighted else ""
             return (

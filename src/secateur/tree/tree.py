@@ -69,7 +69,8 @@ class Tree:
     feature_names : tuple of str, or None
         Column names; None when the source has none.
     class_names : tuple of str
-        How the classes are shown; invisible characters are escaped, as Python does in quotes.
+        How the classes are shown; invisible characters are escaped, as Python does in quotes. Of a regression tree, how
+        values are: ``"€{}"`` leaves a place for the number, and any other name does nothing.
     dtype : {"float32", "float64"}
         The type that a value is rounded to before it is compared.
     monotone : ndarray of int8, shape (n_features,), or None

@@ -11,7 +11,14 @@ import numpy as np
 from secateur.adapters import from_model
 from secateur.adapters.model_checks import is_ensemble
 from secateur.cli.tables.model_rows import describe_unseen, pick_columns, read_for_tree
-from secateur.cli.tables.training_table import TrainingTable, find_column, make_training_table, read_labels, split_names
+from secateur.cli.tables.training_table import (
+    TrainingTable,
+    find_column,
+    make_training_table,
+    read_labels,
+    read_numbers,
+    split_names,
+)
 from secateur.cli.tables.written_columns import set_readings
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
 from secateur.results.answer import FEW_ROWS
@@ -54,6 +61,7 @@ def fit_table(
     drop: Sequence[str] = (),
     drop_classes: Sequence[str] = (),
     keep: Sequence[str] = (),
+    classes: bool = False,
     max_depth: int | None = DEFAULT_DEPTH,
     min_rows: int | None = None,
     balanced: bool = False,
@@ -66,7 +74,7 @@ def fit_table(
     rows that is held out. By default :func:`choose_min_rows` says how many rows a leaf has at least.
     """
     if model is None:
-        used = make_training_table(table, target, drop=drop, drop_classes=drop_classes, keep=keep)
+        used = make_training_table(table, target, drop=drop, drop_classes=drop_classes, keep=keep, classes=classes)
     else:
         used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
     train, held_out = split_table(used, holdout, seed)
@@ -111,11 +119,15 @@ def fit_tree(
     >>> fit_tree(table).predict(rows).tolist()
     ['no', 'no', 'yes', 'yes']
     """
-    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    weights = "balanced" if balanced else None
-    options: dict[str, Any] = {"max_depth": max_depth, "min_samples_leaf": min_rows, "class_weight": weights}
-    tree = DecisionTreeClassifier(random_state=seed, **options)
+    options: dict[str, Any] = {"max_depth": max_depth, "min_samples_leaf": min_rows, "random_state": seed}
+    if table.is_regression:
+        if balanced:
+            raise ParameterError("--balanced lets classes count alike, and the target holds numbers: leave it out.")
+        tree = DecisionTreeRegressor(**options)
+    else:
+        tree = DecisionTreeClassifier(class_weight="balanced" if balanced else None, **options)
     if not table.categories:
         return tree.fit(table.X, table.y)
     from sklearn.compose import ColumnTransformer
@@ -172,7 +184,10 @@ def split_table(table: TrainingTable, share: float, seed: int = 0) -> tuple[Trai
 
     try:
         kept, held_out = train_test_split(
-            np.arange(len(table.y)), test_size=share, stratify=table.y.astype(str), random_state=seed
+            np.arange(len(table.y)),
+            test_size=share,
+            stratify=None if table.is_regression else table.y.astype(str),
+            random_state=seed,
         )
     except ValueError as error:
         raise InputError(
@@ -183,11 +198,30 @@ def split_table(table: TrainingTable, share: float, seed: int = 0) -> tuple[Trai
 
 
 def label_rows(
-    table: TableFile, tree: Tree, target: str, drop: Sequence[str] = (), drop_classes: Sequence[str] = ()
+    table: TableFile,
+    tree: Tree,
+    target: str,
+    drop: Sequence[str] = (),
+    drop_classes: Sequence[str] = (),
+    classes: bool = False,
 ) -> TrainingTable:
-    """Pick the labelled rows of a table as a tree takes them, and turn their labels into the tree's classes."""
+    """Pick the labelled rows of a table as a tree takes them, and turn their labels into the tree's classes.
+
+    A tree tells itself whether it predicts ``classes``.
+    """
     columns = list(table.frame.columns)
     target = find_column(columns, target, table.name)
+    if tree.is_regression:
+        numbers = read_numbers(table, target, always=True)
+        if numbers is None:
+            raise InputError(f"The column {target!r} of {table.name} holds no numbers, and the model predicts numbers.")
+        kept, notes = numbers.kept, list(numbers.notes)
+        beside = [target, *split_names(columns, drop, table.name)]
+        table, readings, told = read_for_tree(table, tree, beside)
+        rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)
+        notes += [*told, *describe_unseen(rows, tree, table.name)]
+        how = {"readings": readings, "is_regression": True, "pattern": numbers.pattern}
+        return TrainingTable(rows, numbers.values, target, (), (), tuple(notes), **how)
     is_blank_kept = any(isinstance(one, str) and one.strip(" ") != one for one in tree.classes.tolist())
     kept, labels, notes, _ = read_labels(table, target, drop_classes, as_text=is_blank_kept)
     beside = [target, *split_names(columns, drop, table.name)]
@@ -228,7 +262,8 @@ def simplify_fitted(fitted: FittedTable, *, takes_facts: bool = True, **options:
     With ``takes_facts``, what the table shows is stated as facts: whole numbers, few decimals, columns without a blank.
     """
     train = fitted.train
-    tree = set_readings(from_model(fitted.model, train.X), train.readings)
+    names = [train.pattern] if train.is_regression and train.pattern != "{}" else None
+    tree = set_readings(from_model(fitted.model, train.X, class_names=names), train.readings)
     if takes_facts:
         whole, shown = find_facts(tree, train)
         options |= {"integers": whole, "facts": [*shown, *(options.get("facts") or ())]}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -60,13 +60,15 @@ class TrainingTable:
 
     X: Any = field(repr=False)  # a pandas.DataFrame of the columns that are used
     y: NDArray[Any] = field(repr=False)
-    target: str  # the column of the labels
+    target: str  # the column of the labels, or of the numbers to predict
     categories: tuple[str, ...]  # columns of texts and booleans
     whole: tuple[str, ...]  # columns of whole numbers
     notes: tuple[str, ...] = ()  # what was left out and why, a sentence each
     decimals: Mapping[str, int] = field(default_factory=dict)  # the most decimals of columns of fractions, if few
     filled: tuple[str, ...] = ()  # columns without a blank
     readings: Mapping[str, ColumnParser] = field(default_factory=dict)  # of columns written as text or dates
+    is_regression: bool = False  # whether numbers are predicted
+    pattern: str = "{}"  # how they are written
 
     def take(self, rows: NDArray[np.int64]) -> TrainingTable:
         """Take some of the rows."""
@@ -80,10 +82,12 @@ def make_training_table(
     drop: Sequence[str] = (),
     drop_classes: Sequence[str] = (),
     keep: Sequence[str] = (),
+    classes: bool = False,
 ) -> TrainingTable:
     """Settle which rows and columns of a table are used; an element of ``drop`` may name several, with commas.
 
-    Columns to ``keep`` are used though they look like identifiers or free text.
+    Columns to ``keep`` are used though they look like identifiers or free text. With ``classes`` the numbers of the
+    target are classes; else many different ones are predicted as numbers.
 
     Examples
     --------
@@ -103,9 +107,17 @@ def make_training_table(
     )
     if target in dropped:
         raise InputError(f"The target {target!r} cannot be left out: name another column with --drop.")
-    kept, labels, notes, cut = read_labels(table, target, drop_classes, as_text=target in as_text)
+    numbers = None if classes or target in as_text else read_numbers(table, target)
+    if numbers is None:
+        kept, labels, notes, cut = read_labels(table, target, drop_classes, as_text=target in as_text)
+        _check_classes(labels, target)
+    else:
+        if drop_classes:
+            raise InputError(
+                f"The target {target!r} holds numbers, not classes: leave out --drop-class, or pass --classes."
+            )
+        kept, labels, notes, cut = numbers.kept, numbers.values, list(numbers.notes), []
     frame = frame[kept]  # its index still numbers the rows, for messages
-    _check_classes(labels, target)
     asked = [column for column in frame.columns if column != target and column not in dropped]
     n_texts = sum(table.kinds[column] in ("text", "date") for column in asked)
     if n_texts > MOST_TEXTS:
@@ -164,7 +176,62 @@ def make_training_table(
         filled=tuple(column for column in used if not frame[column].isna().any()),
         readings={column: one.reading for column, one in found.items()}
         | {column: ColumnParser("text") for column in cut if column != target},
+        is_regression=numbers is not None,
+        pattern="{}" if numbers is None else numbers.pattern,
     )
+
+
+class Numbers(NamedTuple):
+    """A target of numbers."""
+
+    kept: NDArray[np.bool_]  # rows that have one
+    values: NDArray[np.float64]  # theirs
+    notes: tuple[str, ...]
+    pattern: str  # how they are written
+
+
+def read_numbers(table: TableFile, target: str, *, always: bool = False) -> Numbers | None:
+    """Read a target that holds many different numbers, perhaps with a unit; None if it holds classes.
+
+    With ``always``, few different numbers are read, too. Dates are rejected.
+    """
+    column, kind, unit = table.frame[target], table.kinds[target], ColumnParser("number")
+    if kind in ("text", "date"):
+        found = find_reading(column, target, month_first=table.month_first)
+        if found is not None and found.reading.is_moment and (always or column.nunique() > MAX_NUMBER_CLASSES):
+            raise InputError(
+                f"The target {target!r} holds dates or times, and rules predict classes or numbers: make a column of "
+                "numbers from it, such as days since a date, and name that."
+            )
+        if found is None or found.reading.is_moment:
+            return None
+        unit = found.reading
+        values = read_values(column, unit, target, table.name)
+    elif kind == "number":
+        values = column.to_numpy(dtype=np.float64)
+    else:
+        return None
+    kept = ~np.isnan(values)
+    given = values[kept]
+    different = np.unique(given)
+    has_fractions = bool(((np.floor(given) != given) | (np.abs(given) >= LARGEST_WHOLE)).any())
+    if not always and not has_fractions and len(different) <= MAX_NUMBER_CLASSES:
+        return None
+    if not np.isfinite(given).all():
+        strange = given[~np.isfinite(given)][0]
+        raise InputError(f"The target {target!r} holds {strange}: expected finite numbers. Repair it.")
+    if len(given) < 2 or len(different) < 2:
+        raise InputError(f"The target {target!r} has fewer than two different numbers: expected many rows.")
+    notes = []
+    if not kept.all():
+        n_blank = int((~kept).sum())
+        notes.append(f"Left out {n_blank:,} {'row' if n_blank == 1 else 'rows'} without a value of {target!r}.")
+    if not always:
+        told = f"{len(different):,} different numbers"
+        notes.append(f"{target!r} holds {told}, so it is predicted as a number (--classes takes them for classes).")
+    sign = unit.unit
+    pattern = "{}" if not sign else f"{sign}{{}}" if unit.unit_first else f"{{}} {sign}"
+    return Numbers(kept, given, tuple(notes), pattern)
 
 
 def find_column(columns: Sequence[str], name: str, where: str) -> str:
@@ -241,17 +308,6 @@ def _check_classes(labels: NDArray[Any], target: str) -> None:
     if len(labels) < 2:
         raise InputError(f"{'One row has' if len(labels) else 'No row has'} a value of {target!r}: expected many rows.")
     values, counts = np.unique(labels, return_counts=True)
-    numbers = None
-    if labels.dtype.kind == "f":
-        fractions = labels[np.floor(labels) != labels]
-        numbers = f"fractions such as {fractions[0]:g}" if len(fractions) else f"numbers up to {np.abs(labels).max():g}"
-    elif labels.dtype.kind == "i" and len(values) > MAX_NUMBER_CLASSES:
-        numbers = f"{len(values):,} different numbers"
-    if numbers is not None:
-        raise InputError(
-            f"The target {target!r} looks like regression: it holds {numbers}. Rules predict classes: make a column of "
-            "classes from it, such as low and high, and name that."
-        )
     if len(values) == 1:
         raise InputError(f"The target {target!r} is {values[0]!s} in every row: at least two classes are needed.")
     if len(values) > MAX_CLASSES or (len(values) > FEW_CATEGORIES and len(values) > DISTINCT_SHARE * len(labels)):
