@@ -207,10 +207,19 @@ def test_the_tolerance_may_be_a_part_of_the_spread() -> None:
         secateur.simplify(DecisionTreeClassifier(max_depth=1).fit([[0], [1]], [0, 1]), tolerance=2.0)
 
 
-@pytest.mark.parametrize("method", [name for name in secateur.METHODS if name != "exact"])
+@pytest.mark.parametrize("method", [name for name in secateur.METHODS if name not in ("exact", "none")])
 def test_other_methods_are_refused_with_the_reason(method: str) -> None:
     with pytest.raises(ParameterError, match="says nothing about single rows"):
         secateur.simplify(MODEL, X, Y, method=method, each_leaf=True)
+
+
+def test_the_trees_own_rules_are_rules_too() -> None:
+    rules = secateur.simplify(MODEL, X, Y, method="none", each_leaf=True)
+    assert rules.n_conditions == rules.tree_conditions
+    assert np.array_equal(rules.predict(X), MODEL.predict(X))
+    assert rules.verify().ok
+    with pytest.raises(ParameterError, match="simplify a regression tree by 'exact'"):
+        secateur.simplify(MODEL, X, Y, method="none")
 
 
 @pytest.mark.parametrize(

@@ -244,6 +244,8 @@ class _Form(NamedTuple):
                 if self.each_leaf and method.name == "exact":
                     raise _make_unread_error(method)
             return problem
+        if method.name == "none" and self.each_leaf:
+            return problem  # the tree's own rules, with its own values
         if method.name != "exact":
             raise ParameterError(
                 f"The method {method.name!r} keeps what the training rows of a rule say on average, and of a value "

@@ -291,9 +291,9 @@ def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
         from_model(fit_one(X, y), tree=1)
     with pytest.raises(UnsupportedModelError, match=r"one tree for each class.*multi_strategy='multi_output_tree'"):
         from_model(fit_one(X, labels_of(X, 3)))
+    two = xgboost.XGBRegressor(**SETTINGS, multi_strategy="multi_output_tree").fit(X, np.column_stack([y, 1 - y]))
     with pytest.raises(UnsupportedModelError, match=r"one class, found the objective 'reg:squarederror' with 2 target"):
-        two = xgboost.XGBRegressor(**SETTINGS, multi_strategy="multi_output_tree")
-        from_model(two.fit(X, np.column_stack([y, 1 - y])))
+        from_model(two)
     with pytest.raises(UnsupportedModelError, match=r"one class, found the objective 'binary:logistic' with 2 target"):
         from_model(fit_one(X, np.column_stack([y, 1 - y]), multi_strategy="multi_output_tree"))
     with pytest.raises(UnsupportedModelError, match=r"'multi:softprob' on 2 classes\. Fit it with 'binary:logistic'"):

@@ -53,6 +53,9 @@ def command(
     rules = load_rules(rules_file)
     earlier = None if since is None else _audit(rules, since, used, reading, quiet=quiet)[0]
     audit, notes = _audit(rules, data, used, reading, earlier, quiet=quiet)
+    if rules.tree.is_regression:
+        _show_values(rules_file, audit, notes, as_json=as_json, quiet=quiet)
+        raise typer.Exit(code=0)
     moved, is_tested = audit.per_line.moved, audit.per_line.n_tested > 0
     if as_json:
         found = {
@@ -88,6 +91,22 @@ def _audit(
     rows = label_rows(table, rules.tree, **used.take(table))
     with working("Auditing", quiet=quiet):
         return rules.audit(rows.X, rows.y, since=since), list(rows.notes)
+
+
+def _show_values(path: Path, audit: Any, notes: list[str], *, as_json: bool, quiet: bool) -> None:
+    """Show the audit of rules that predict numbers; no test says that a line moved."""
+    from rich.text import Text
+
+    from secateur.cli.console import out
+    from secateur.words.conditions import count_of
+
+    if as_json:
+        print_json({"ok": None, "notes": notes, "audit": audit.to_dict(), "lines": audit.list_lines()})
+    elif not quiet:
+        for note in notes:
+            tell(note)
+        out.print(Text(f"{path} on {count_of(audit.n_rows, 'row')}:"))
+        out.print(Text(str(audit)))
 
 
 def _describe_untested(rules: Rules, audit: Audit) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from secateur.cli.console import print_json, tell, working
 from secateur.cli.options import Data, Growing, Holdout, Json, Model, Quiet, Reading, Rows, Settings, Trusting, spread
-from secateur.errors import SecateurError
+from secateur.errors import InputError, SecateurError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,8 +57,11 @@ def command(
     secateur compare loans.csv --target outcome --holdout 0.5 --json
     """
     from secateur.cli.tables.fitted_table import describe_facts, fit_table, read_one_tree, simplify_fitted
+    from secateur.methods.contract import check_share
 
     given = settings.given
+    if "tolerance" in given:
+        check_share("tolerance", given["tolerance"])
     if model is not None:
         growing.reject_with_model()
     brought = None if model is None else trusting.load(model, quiet=quiet)
@@ -66,6 +69,11 @@ def command(
     table = reading.open(data, tree=tree, seed=growing.seed, quiet=quiet)
     with working("Comparing the methods", quiet=quiet):
         fitted = fit_table(table, **used.take(table), **growing.arguments, model=brought, holdout=holdout)
+        if fitted.train.is_regression:
+            raise InputError(
+                f"The methods that are compared keep classes, and {fitted.target!r} holds numbers: `secateur simplify` "
+                "makes rules for them."
+            )
         rules = simplify_fitted(fitted, method="none", each_leaf=True, takes_facts=not settings.no_facts)
         notes = (*fitted.notes, *(() if settings.no_facts else describe_facts(fitted, rules.tree)))
         steps = list(_make_steps(fitted, rules, given))

@@ -107,8 +107,8 @@ def make_training_table(
     )
     if target in dropped:
         raise InputError(f"The target {target!r} cannot be left out: name another column with --drop.")
-    numbers = None if classes or target in as_text else read_numbers(table, target)
-    if numbers is None:
+    valued = None if classes or target in as_text else read_numbers(table, target)
+    if valued is None:
         kept, labels, notes, cut = read_labels(table, target, drop_classes, as_text=target in as_text)
         _check_classes(labels, target)
     else:
@@ -116,7 +116,7 @@ def make_training_table(
             raise InputError(
                 f"The target {target!r} holds numbers, not classes: leave out --drop-class, or pass --classes."
             )
-        kept, labels, notes, cut = numbers.kept, numbers.values, list(numbers.notes), []
+        kept, labels, notes, cut = valued.kept, valued.values, list(valued.notes), []
     frame = frame[kept]  # its index still numbers the rows, for messages
     asked = [column for column in frame.columns if column != target and column not in dropped]
     n_texts = sum(table.kinds[column] in ("text", "date") for column in asked)
@@ -176,8 +176,8 @@ def make_training_table(
         filled=tuple(column for column in used if not frame[column].isna().any()),
         readings={column: one.reading for column, one in found.items()}
         | {column: ColumnParser("text") for column in cut if column != target},
-        is_regression=numbers is not None,
-        pattern="{}" if numbers is None else numbers.pattern,
+        is_regression=valued is not None,
+        pattern="{}" if valued is None else valued.pattern,
     )
 
 
@@ -213,21 +213,22 @@ def read_numbers(table: TableFile, target: str, *, always: bool = False) -> Numb
         return None
     kept = ~np.isnan(values)
     given = values[kept]
-    different = np.unique(given)
-    has_fractions = bool(((np.floor(given) != given) | (np.abs(given) >= LARGEST_WHOLE)).any())
-    if not always and not has_fractions and len(different) <= MAX_NUMBER_CLASSES:
+    n_different = int(column.nunique())
+    is_whole = column.dtype.kind in "iu"
+    has_fractions = not is_whole and bool(((np.floor(given) != given) | (np.abs(given) >= LARGEST_WHOLE)).any())
+    if not always and not has_fractions and n_different <= MAX_NUMBER_CLASSES:
         return None
     if not np.isfinite(given).all():
         strange = given[~np.isfinite(given)][0]
         raise InputError(f"The target {target!r} holds {strange}: expected finite numbers. Repair it.")
-    if len(given) < 2 or len(different) < 2:
+    if n_different < 2:
         raise InputError(f"The target {target!r} has fewer than two different numbers: expected many rows.")
     notes = []
     if not kept.all():
         n_blank = int((~kept).sum())
         notes.append(f"Left out {n_blank:,} {'row' if n_blank == 1 else 'rows'} without a value of {target!r}.")
     if not always:
-        told = f"{len(different):,} different numbers"
+        told = f"{n_different:,} different numbers"
         notes.append(f"{target!r} holds {told}, so it is predicted as a number (--classes takes them for classes).")
     sign = unit.unit
     pattern = "{}" if not sign else f"{sign}{{}}" if unit.unit_first else f"{{}} {sign}"

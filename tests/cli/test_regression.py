@@ -1,0 +1,122 @@
+"""Numbers as targets on the command line: said in one line, with their units, and what is about classes refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.tree import DecisionTreeRegressor
+
+from secateur import Rules
+from secateur.cli import main
+
+FRAME = load_diabetes(as_frame=True, scaled=False).frame
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    written = FRAME.assign(
+        cost=[f"€{value * 13.5:,.2f}" for value in FRAME.target],
+        part=[f"{value / 4:.1f}%" for value in FRAME.target],
+        seen=pd.date_range("2020-01-01", periods=len(FRAME)).strftime("%d/%m/%Y"),
+        grade=(FRAME.target // 100).astype(int),
+    )
+    written.to_csv("rows.csv", index=False)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    with mock.patch.object(sys, "argv", ["secateur", *words]), pytest.raises(SystemExit) as ended:
+        main.run()
+    captured = capsys.readouterr()
+    return int(ended.value.code or 0), " ".join((captured.out + captured.err).split())
+
+
+DROPPED = ("--drop", "cost,part,seen,grade")
+
+
+@pytest.mark.usefixtures("table")
+def test_many_numbers_are_regression_and_one_line_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "simplify", "rows.csv", "--target", "target", *DROPPED)
+    assert code == 0
+    assert "'target' holds 214 different numbers, so it is predicted as a number (--classes takes them" in said
+    assert f"Give or take {np.ceil(FRAME.target.std(ddof=0) * 25) / 100:g}: no value lies further" in said
+    assert "An independent check proved it" in said
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize(("target", "shown"), [("cost", "about €"), ("part", " % if ")])
+def test_units_are_kept(capsys: pytest.CaptureFixture[str], target: str, shown: str) -> None:
+    others = ",".join({"cost", "part", "seen", "grade", "target"} - {target})
+    words = ("simplify", "rows.csv", "--target", target, "--drop", others, "--holdout", "0.25", "--tolerance", "0.5sd")
+    code, said = run(capsys, *words)
+    assert code == 0
+    assert shown in said
+
+
+@pytest.mark.usefixtures("table")
+def test_few_numbers_are_classes(capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "simplify", "rows.csv", "--target", "grade", "--drop", "cost,part,seen,target")
+    assert code == 0
+    assert "Right for" in said
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("simplify", "rows.csv", "--target", "seen"), "holds dates or times"),
+        (("simplify", "rows.csv", "--target", "target", "--classes"), "expected a few classes"),
+        (("simplify", "rows.csv", "--target", "target", "--balanced"), "leave it out"),
+        (("simplify", "rows.csv", "--target", "target", "--method", "mismatch"), "says nothing about single rows"),
+        (("simplify", "rows.csv", "--target", "target", "--tolerance", "much"), "Expected --tolerance as a number"),
+        (("simplify", "rows.csv", "--target", "target", "--of", "1"), "of names a class"),
+        (("compare", "rows.csv", "--target", "target"), "holds numbers"),
+        (("diagnose", "rows.csv", "--target", "target"), "about classes"),
+    ],
+)
+def test_what_does_not_fit_is_one_sentence(capsys: pytest.CaptureFixture[str], words: Any, sentence: str) -> None:
+    code, said = run(capsys, *words)
+    assert code == 2
+    assert sentence in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.usefixtures("table")
+def test_files_are_written_read_verified_audited_and_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    made = ("simplify", "rows.csv", "--target", "target", *DROPPED)
+    assert run(capsys, *made, "--export", "json", "-o", "rules.json")[0] == 0
+    rules = Rules.from_json(Path("rules.json").read_text())
+    assert rules.tree.is_regression
+    code, said = run(capsys, "verify", "rules.json", "--data", "rows.csv", "--target", "target")
+    assert code == 0
+    assert "means and spreads of the targets recounted" in said
+    code, said = run(capsys, "audit", "rules.json", "rows.csv", "--target", "target")
+    assert code == 0
+    assert "R² " in said
+    code, said = run(
+        capsys, "explain", "rules.json", "--row", json.dumps(FRAME.drop(columns="target").iloc[0].to_dict())
+    )
+    assert "Predicted about" in said
+    assert code == 0
+
+
+@pytest.mark.usefixtures("table")
+def test_a_fitted_model_meets_its_table(capsys: pytest.CaptureFixture[str]) -> None:
+    skops = pytest.importorskip("skops.io")
+    model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(FRAME.drop(columns="target"), FRAME.target)
+    skops.dump(model, "tree.skops")
+    code, said = run(capsys, "simplify", "rows.csv", "--target", "target", "--model", "tree.skops")
+    assert code == 0
+    assert "The model for rows.csv predicts target: 442 training rows" in said
+    code, said = run(capsys, "simplify", "--model", "tree.skops", "--tolerance", "10")
+    assert code == 0
+    assert "predicts numbers; no rows were named" in said
