@@ -581,9 +581,10 @@ def _thaw(model: Any) -> Any:
 
 def _check_kind(estimator: Any, *, each_leaf: bool, is_regression: bool) -> None:
     """Refuse what cannot become a tree, before spending time on fitting it."""
+    kind = "regressor" if is_regression else "classifier"
     if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
         raise ParameterError(
-            f"Expected estimator as a scikit-learn estimator that fits a tree, found {estimator!r}. A tree that is "
+            f"Expected estimator as a scikit-learn {kind} that fits a tree, found {estimator!r}. A tree that is "
             "fitted already goes into secateur.simplify, or here inside a FrozenEstimator."
         )
     model = _thaw(estimator)

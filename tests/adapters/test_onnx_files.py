@@ -382,7 +382,7 @@ UNSUPPORTED: dict[str, tuple[Callable[[], Any], str]] = {
     "one class": (lambda: make_classifier(STUMP, VOTES, [0]), "one class only"),
     "no tree": (
         lambda: make_model([helper.make_node("Identity", ["X"], ["label"])], "label", [0]),
-        "with one TreeEnsembleClassifier, found Identity",
+        "with one TreeEnsembleClassifier or TreeEnsembleRegressor, found Identity",
     ),
     "rules of ours": (
         lambda: onnx.load_model_from_string(

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from secateur.lab.pages import Page
 
 Experiment = StrEnum(
-    "Experiment", ["deterministic", "cart", "optimal", "sparse", "runtime", "exhibits", "readings", "beyond", "all"]
+    "Experiment",
+    [
+        *("deterministic", "cart", "optimal", "sparse", "runtime", "exhibits", "readings", "beyond", "regression"),
+        "all",
+    ],
 )
 ARMS = ("cart", "optimal")
 # The columns of the deterministic tables: the field of a row, its title, and how it is shown.
@@ -122,13 +126,13 @@ def command(
 
     `all` runs those of the paper. `sparse` deletes from trees that STreeD and ConTree prove optimal, `readings`
     measures other readings of what the paper leaves open, and `beyond` every method and setting of secateur on its data
-    sets, and lists beside pruning.
+    sets, lists beside pruning, and the table of `regression`: lists of regression trees on ten targets.
 
     A run that was stopped goes on where it was: finished splits are kept in the output directory, and reused as long as
     no source file changes that decides results.
     """
     study.choose_datasets()  # find a slip before the work
-    ours = {Experiment.sparse, Experiment.readings, Experiment.beyond}
+    ours = {Experiment.sparse, Experiment.readings, Experiment.beyond, Experiment.regression}
     wanted = set(Experiment) - ours if experiment is Experiment.all else {experiment}
     code = 0
     pages: list[Page] = []
@@ -146,6 +150,8 @@ def command(
         pages += _readings(study)
     if Experiment.beyond in wanted:
         pages += _beyond(study)
+    if wanted & {Experiment.beyond, Experiment.regression}:
+        pages.append(_regression(study))
     if pages:
         _write_report(study, pages, f"report_{experiment.value}{study.mark}.md")
     raise typer.Exit(code)
@@ -219,6 +225,20 @@ def _beyond(study: Study) -> list[Page]:
         pages.append(lists.lists_page(*lengths[name]))
     lists.draw_lengths(lengths, study.place)
     return pages
+
+
+def _regression(study: Study) -> Page:
+    from secateur.lab.regression import MOST_SPLITS, TARGETS, regression_page, run_regression, summarize_regression
+
+    rows: list[dict[str, Any]] = []
+    n_splits = min(study.splits, MOST_SPLITS)
+    with show_progress("regression", len(TARGETS) * n_splits, quiet=study.quiet) as advance:
+        for part in run_regression(n_splits, study.data_dir):
+            rows += part
+            advance(part[0]["target"])
+    table = summarize_regression(rows)
+    study.write_json("regression", table)
+    return regression_page(table, n_splits)
 
 
 def _runtime(study: Study) -> Page:

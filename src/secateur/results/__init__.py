@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from secateur.results.fidelity import Agreement, Fidelity, WeakestRegion
     from secateur.results.overlaps import Overlap, Overlaps
     from secateur.results.per_line import LineAudit, LineAudits
+    from secateur.results.value_audit import LineValues, ValueAudit
     from secateur.rules.forest import ForestAudit, ForestRules
     from secateur.rules.making import Choice, Making
     from secateur.rules.merged import MergedRule, MergedRules
@@ -42,6 +43,7 @@ __all__ = [
     "ForestRules",
     "LineAudit",
     "LineAudits",
+    "LineValues",
     "Making",
     "MergedRule",
     "MergedRules",
@@ -58,6 +60,7 @@ __all__ = [
     "Selection",
     "SelectionPoint",
     "SetEffect",
+    "ValueAudit",
     "Verification",
     "WeakestRegion",
 ]
@@ -68,6 +71,7 @@ _HOME = {
     **dict.fromkeys(("Choice", "Making"), "rules.making"),
     **dict.fromkeys(("Diagnosis", "DiagnosisRow", "ForestDiagnosis"), "results.diagnosis"),
     **dict.fromkeys(("ForestAudit", "ForestRules"), "rules.forest"),
+    **dict.fromkeys(("LineValues", "ValueAudit"), "results.value_audit"),
     **dict.fromkeys(("LineAudit", "LineAudits"), "results.per_line"),
     **dict.fromkeys(("MergedRule", "MergedRules"), "rules.merged"),
     **dict.fromkeys(("Overlap", "Overlaps"), "results.overlaps"),
