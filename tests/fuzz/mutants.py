@@ -188,7 +188,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="mutants-") as created:
         place = Path(created)
-        for part in ("src", "tests", "pyproject.toml", "docs"):
+        for part in ("src", "tests", "benchmarks", "pyproject.toml", "docs"):
             source = ROOT / part
             (shutil.copytree if source.is_dir() else shutil.copy)(source, place / part)  # type: ignore[operator]
         if asked.again:
