@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.choosing import ListForm, choose_lines
 from secateur.errors import InputError
-from secateur.results.row_reading import find_held, read_row
+from secateur.results.row_reading import find_held, read_rows
 from secateur.rows.checking import check_rows
 from secateur.words.conditions import read_link
 
@@ -89,8 +89,6 @@ def test_a_row_is_given_by_the_columns_that_its_pipeline_takes() -> None:
 def test_bad_rows_are_refused(rules: secateur.Rules) -> None:
     with pytest.raises(InputError, match="no value for 'sepal width"):
         rules.explain({"petal width (cm)": 1.0})
-    with pytest.raises(InputError, match="one row to explain, found 2"):
-        rules.explain(load_iris().data[:2])
     with pytest.raises(InputError, match="row has 3 columns"):
         rules.explain([1.0, 2.0, 3.0])
     values = dict.fromkeys(load_iris().feature_names, 1.0)
@@ -237,7 +235,7 @@ def test_no_condition_is_shown_that_is_false_of_the_row(data: st.DataObject, met
         leaf = int(np.flatnonzero(paths.leaf_ids == found.own_rule.leaf_id)[0])
         assert tree.leaf_class[found.own_rule.leaf_id] == np.flatnonzero(tree.classes == found.tree_prediction)[0]
         own_path = set(paths.links[paths.entries(leaf)].tolist())  # what is true of the row, node by node
-        held = find_held(rules, read_row(rules, row).matrix[0])
+        held = find_held(rules, read_rows(rules, row).matrix[0])
         assert all(held[link] for link in own_path)
         shown = [
             line.split(":", 1)[1] for line in found.text.splitlines() if line.startswith(("  asked:", "  not asked:"))
@@ -255,3 +253,17 @@ def test_links_that_a_row_satisfies_are_marked_one_by_one(data: st.DataObject) -
         held = find_held(rules, row)
         for link in np.unique(rules.paths.links).tolist():
             assert held[link] == oracles.satisfies(tree, row, [link])
+
+
+@pytest.mark.parametrize("each_leaf", [True, False])
+def test_many_rows_are_explained_as_each_of_them_is_alone(each_leaf: bool) -> None:
+    data = load_iris()
+    model = DecisionTreeClassifier(random_state=0).fit(data.data, data.target)
+    rules = secateur.simplify(model, data.data, data.target, each_leaf=each_leaf)
+    X = data.data[::7]
+    found = rules.explain(X)
+    assert len(found) == len(X)
+    assert np.array_equal(found.line, rules.apply(X))
+    for row, one in zip(X, found, strict=True):
+        assert one.to_dict() == rules.explain(row).to_dict()
+    assert found.to_frame("pandas")["line"].tolist() == (rules.apply(X) + 1).tolist()

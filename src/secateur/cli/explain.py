@@ -78,8 +78,8 @@ def _explain_rows(rules: Rules, rows: Any, *, why: bool) -> Iterator[tuple[dict[
     from secateur.results.answer import describe_rows
 
     if why:
-        for place in range(len(rows)):
-            one = rules.explain(rows.iloc[[place]])
+        explained = rules.explain(rows)
+        for place, one in enumerate([explained] if len(rows) == 1 else explained):
             yield {"row": place + 1, **one.to_dict()}, "", one.text
         return
     lines = rules.lines

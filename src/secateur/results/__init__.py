@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from secateur.results.deletion_effects import PairEffect, PairEffects, SetEffect
     from secateur.results.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis
     from secateur.results.difference import RuleChange, RulesDifference
-    from secateur.results.explanation import Explanation
+    from secateur.results.explanation import Explanation, Explanations
     from secateur.results.fidelity import Agreement, Fidelity, WeakestRegion
     from secateur.results.overlaps import Overlap, Overlaps
     from secateur.results.per_line import LineAudit, LineAudits
@@ -37,6 +37,7 @@ __all__ = [
     "DiagnosisRow",
     "Evidence",
     "Explanation",
+    "Explanations",
     "Fidelity",
     "ForestAudit",
     "ForestDiagnosis",
@@ -70,6 +71,7 @@ _HOME = {
     **dict.fromkeys(("Agreement", "Fidelity", "WeakestRegion"), "results.fidelity"),
     **dict.fromkeys(("Choice", "Making"), "rules.making"),
     **dict.fromkeys(("Diagnosis", "DiagnosisRow", "ForestDiagnosis"), "results.diagnosis"),
+    **dict.fromkeys(("Explanation", "Explanations"), "results.explanation"),
     **dict.fromkeys(("ForestAudit", "ForestRules"), "rules.forest"),
     **dict.fromkeys(("LineValues", "ValueAudit"), "results.value_audit"),
     **dict.fromkeys(("LineAudit", "LineAudits"), "results.per_line"),
@@ -81,7 +83,6 @@ _HOME = {
     "Audit": "results.audit",
     "Condition": "words.conditions",
     "Evidence": "counting.counted_evidence",
-    "Explanation": "results.explanation",
     "Picture": "export.picture",
     "Reason": "words.reasons",
     "Report": "report",

@@ -1,10 +1,13 @@
-"""Explain the prediction for one row: the line that decides it, what that asks, and what the tree itself says."""
+"""Explain the prediction for a row: the line that decides it, what that asks, and what the tree itself says.
+
+Of many rows, leaf and line are found at once; words are made when somebody asks for them, and kept with the rules.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +22,12 @@ from secateur.results.row_reading import (
     find_absent,
     find_covering,
     find_held,
-    find_needed,
     find_unseen,
     leave_out_absent,
-    read_row,
+    read_rows,
 )
-from secateur.rules.rule import Rule
+from secateur.rows.rows import Rows
+from secateur.rules.rule import ArraySequence, Framed, Rule
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label, Tree
 from secateur.words.conditions import (
@@ -39,15 +42,19 @@ from secateur.words.conditions import (
 from secateur.words.plain_words import join_asked, read_asked
 from secateur.words.targets import read_amount
 
-__all__ = ["Explanation", "explain_row"]
+__all__ = ["Explanation", "Explanations", "explain_rows"]
 
 SHOWN_RULES = 20
 TINY = 1e-9  # values are rounded
 
 
-@dataclass(frozen=True)
 class Explanation:
     """Why one row gets its prediction.
+
+    Parameters
+    ----------
+    seen : object
+        The row, made by :meth:`Rules.explain`.
 
     Attributes
     ----------
@@ -79,17 +86,70 @@ class Explanation:
         which the text says.
     """
 
-    prediction: Label
-    tree_prediction: Label
-    rule: Rule
-    covering: tuple[Rule, ...]
-    failed: Mapping[int, tuple[str, ...]]
-    own_rule: Rule
-    interval: tuple[float, float] | None
-    values: Mapping[str, Label | None]
-    asked: tuple[tuple[str, str], ...]
-    text: str = field(repr=False)
-    broken_facts: tuple[str, ...] = ()
+    def __init__(self, seen: _Seen) -> None:
+        self._seen = seen
+        self.rule = seen.line
+        self.prediction: Label = seen.line.prediction
+
+    @property
+    def tree_prediction(self) -> Label:
+        """What the source tree predicts."""
+        said: Label = self._seen.rules.leaf_answers[self._seen.own].item()
+        return said
+
+    @property
+    def own_rule(self) -> Rule:
+        """The rule of the row's own leaf in the tree, before lines were chosen."""
+        return self._seen.rules.each_leaf[self._seen.own]
+
+    @cached_property
+    def covering(self) -> tuple[Rule, ...]:
+        """All rules that cover the row: the deciding one first, then the others in the order in which they decide."""
+        return (*(() if self.rule.is_otherwise else (self.rule,)), *self._seen.others)
+
+    @cached_property
+    def failed(self) -> Mapping[int, tuple[str, ...]]:
+        """For each rule of a list that does not cover the row, by index, what it asks that the row does not have."""
+        tree, paths = self._seen.rules.tree, self._seen.rules.paths
+        return {
+            index: tuple(condition.text for condition in read_conditions(tree, paths, links))
+            for index, links in self._seen.lacking.items()
+        }
+
+    @cached_property
+    def interval(self) -> tuple[float, float] | None:
+        """Limits of the share of the predicted class at the level of 95 %."""
+        rules = self._seen.rules
+        return _find_share_interval(rules, rules.counts[self.rule.index], self.rule.class_id)
+
+    @cached_property
+    def values(self) -> Mapping[str, Label | None]:
+        """The row's values in the columns that rules ask for."""
+        rules, cells, unseen = self._seen.rules, self._seen.cells, self._seen.unseen
+        shown = rules.leaves.tolist() if rules.is_list else [self.rule.place]
+        links = np.concatenate([np.zeros(0, dtype=np.int64), *(_list_asked(rules, place) for place in shown)])
+        tested = dict.fromkeys(rules.tree.feature[rules.paths.parent[links]].tolist())
+        held = {rules.tree.feature_name(one): as_value(rules, one, cells[one], unseen) for one in tested}
+        return leave_out_absent(held, self._seen.given)
+
+    @cached_property
+    def asked(self) -> tuple[tuple[str, str], ...]:
+        """What the deciding rule asks and what the row holds there, in words."""
+        rules, told = self._seen.rules, list(self.rule.conditions)
+        if self.rule.is_otherwise:
+            lacking = self._seen.lacking.values()
+            told = [one for links in lacking for one in read_conditions(rules.tree, rules.paths, links)]
+        return _pair_values(self._seen, told)
+
+    @cached_property
+    def text(self) -> str:
+        """The explanation in words."""
+        return "\n".join([*_warn_of_unseen(self._seen.rules.tree, self._seen.unseen), *_describe(self._seen)])
+
+    @property
+    def broken_facts(self) -> tuple[str, ...]:
+        """Stated facts about the columns that this row violates."""
+        return tuple(self._seen.broken)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the explanation as plain values, for JSON."""
@@ -126,19 +186,106 @@ class Explanation:
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.prediction}, by line {self.rule.index + 1}>"
 
-class _Seen(NamedTuple):
-    """One row, and what was found of it."""
 
-    rules: Rules
-    cells: NDArray[Any]  # its values in the tree's own terms
-    unseen: Mapping[int, Any]  # values that the tree does not know, by feature
-    line: Rule  # that decides it
-    others: list[Rule]  # that cover it too
-    lacking: Mapping[int, tuple[int, ...]]  # of a list: edges of each rule that it does not pass
-    own: int  # place of its own leaf
-    absent: Sequence[str]  # columns that the way there asks for, and that were not given
-    broken: Sequence[str]  # stated facts that it violates
+class Explanations(Framed, ArraySequence[Explanation]):
+    """Why each of many rows gets its prediction: a sequence of :class:`Explanation`, made when they are asked for.
+
+    Parameters
+    ----------
+    rules : Rules
+    rows : object
+        The rows in the tree's own terms.
+    given : object
+        The rows as they were passed.
+
+    Attributes
+    ----------
+    leaf : ndarray of int64, shape (n_rows,)
+        Place of the leaf of the tree that each row reaches, in source order.
+    line : ndarray of int64, shape (n_rows,)
+        The line that decides each row, as an index into ``rules.lines``.
+    """
+
+    nouns = "rows"
+
+    def __init__(self, rules: Rules, rows: Rows, given: Any) -> None:
+        self._rules, self._rows, self._given = rules, rows, given
+        self.leaf, self.line = rules.find_places(rows)
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def _make(self, place: int) -> Explanation:
+        own, line = int(self.leaf[place]), int(self.line[place])
+        return Explanation(_Seen(self._rules, self._rows, place, own, Rule(self._rules, line), self._given))
+
+    def _list_columns(self) -> Mapping[str, Sequence[Any]]:
+        told = [
+            (one.prediction, one.tree_prediction, one.rule.index + 1, one.rule.share, one.rule.words) for one in self
+        ]
+        names = ("prediction", "tree_prediction", "line", "share", "because")
+        return dict(zip(names, zip(*told, strict=True), strict=True)) if told else {name: () for name in names}
+
+    def __repr__(self) -> str:
+        return f"<Explanations: {count_of(len(self), 'row')}, by {count_of(len(np.unique(self.line)), 'line')}>"
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"Row {place + 1}: {one.text}" for place, one in enumerate(self))
+
+
+class _Seen:
+    """One row, and what is found of it when somebody asks."""
+
+    def __init__(self, rules: Rules, rows: Rows, place: int, own: int, line: Rule, given: Any) -> None:
+        self.rules, self.line, self.given = rules, line, given
+        self.own = own  # place of its own leaf
+        self._rows, self._place = rows, place
+
+    @property
+    def cells(self) -> NDArray[Any]:
+        """Its values in the tree's own terms."""
+        cells: NDArray[Any] = self._rows.matrix[self._place]
+        return cells
+
+    @cached_property
+    def unseen(self) -> Mapping[int, Any]:
+        """Values that the tree does not know, by feature."""
+        return find_unseen(self.rules.tree, self.cells, self.given, self._place)
+
+    @cached_property
+    def others(self) -> list[Rule]:
+        """Rules that cover it, too."""
+        return [Rule(self.rules, index) for index in find_covering(self.rules, self.cells) if index != self.line.index]
+
+    @cached_property
+    def lacking(self) -> Mapping[int, tuple[int, ...]]:
+        """Of a list: the edges of each rule of its section that it does not pass."""
+        rules, paths, layout = self.rules, self.rules.paths, self.rules.layout
+        if layout is None:
+            return {}
+        section = int(rules.section_of_leaf[self.own])
+        first, last = layout.starts[section] + section, layout.starts[section + 1] + section
+        missed = np.flatnonzero(~rules.deleted & ~find_held(rules, self.cells)[paths.links])
+        line = rules.line_of_place[paths.rule[missed]]
+        own = np.flatnonzero((line >= first) & (line < last))
+        own = own[np.argsort(line[own], kind="stable")]
+        found: dict[int, tuple[int, ...]] = {}
+        for index, link in zip(line[own].tolist(), paths.links[missed[own]].tolist(), strict=True):
+            found[index] = (*found.get(index, ()), link)
+        return found
+
+    @cached_property
+    def absent(self) -> Sequence[str]:
+        """Columns that the way to its leaf asks for, and that were not given."""
+        return find_absent(self.rules, self.own, self.given)
+
+    @cached_property
+    def broken(self) -> Sequence[str]:
+        """Stated facts that it violates."""
+        return find_broken_facts(self.rules.tree, Rows.of(self.cells[None, :])) if self.rules.tree.facts else ()
 
     @property
     def differs(self) -> bool:
@@ -149,47 +296,10 @@ class _Seen(NamedTuple):
         return int(self.rules.paths.leaf_class[self.own]) != self.line.class_id
 
 
-def explain_row(rules: Rules, row: Any) -> Explanation:
-    """Explain the prediction for one row."""
-    tree, paths = rules.tree, rules.paths
-    rows = read_row(rules, row, find_needed(rules))
-    cells, unseen = rows.matrix[0], find_unseen(tree, rows.matrix[0], row)
-    # The same as `rules.apply`, which is made for many rows.
-    own, line = (int(place[0]) for place in rules.find_places(rows))
-    covering = [Rule(rules, index) for index in find_covering(rules, cells) if index != line]
-    winner = Rule(rules, line)
-    lacking: dict[int, tuple[int, ...]] = {}
-    if rules.is_list:
-        held = find_held(rules, cells)
-        own_section = rules.sections[int(rules.section_of_leaf[own])]
-        missed = ((rule.index, tuple(link for link in rule.kept_ids if not held[link])) for rule in own_section.rules)
-        lacking = {index: links for index, links in missed if links}
-    broken = find_broken_facts(tree, rows)
-    seen = _Seen(rules, cells, unseen, winner, covering, lacking, own, find_absent(rules, own, row), broken)
-    told = list(winner.conditions)
-    if winner.is_otherwise:
-        told = [one for links in lacking.values() for one in read_conditions(tree, paths, links)]
-    shown = [rule.place for rule in rules] if rules.is_list else [winner.place]
-    tested = dict.fromkeys(
-        feature for place in shown for feature in tree.feature[paths.parent[_list_asked(rules, place)]].tolist()
-    )
-    values = {tree.feature_name(one): as_value(rules, one, cells[one], unseen) for one in tested}
-    return Explanation(
-        prediction=winner.prediction,
-        tree_prediction=rules.leaf_answers[own].item(),
-        rule=winner,
-        covering=(*(() if winner.is_otherwise else (winner,)), *covering),
-        failed={
-            index: tuple(condition.text for condition in read_conditions(tree, paths, links))
-            for index, links in lacking.items()
-        },
-        own_rule=rules.each_leaf[own],
-        interval=_find_share_interval(rules, rules.counts[line], winner.class_id),
-        values=leave_out_absent(values, row),
-        asked=_pair_values(seen, told),
-        text="\n".join([*_warn_of_unseen(tree, unseen), *_describe(seen)]),
-        broken_facts=tuple(broken),
-    )
+def explain_rows(rules: Rules, row: Any) -> Explanation | Explanations:
+    """Explain the prediction for one row, or for each of several."""
+    found = Explanations(rules, read_rows(rules, row), row)
+    return found[0] if len(found) == 1 else found
 
 
 def _list_asked(rules: Rules, place: int) -> NDArray[Any]:

@@ -1,6 +1,6 @@
 """Read one row however it was passed, and find what it holds: values, conditions that hold, rules that cover it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -25,20 +25,18 @@ from secateur.tree.tree import Label, Tree
 from secateur.words.dates import read_moment
 
 
-def read_row(rules: Rules, row: Any, needed: Collection[int] | None = None) -> Rows:
-    """Read one row in the tree's own terms, however it was passed.
+def read_rows(rules: Rules, row: Any) -> Rows:
+    """Read one row, or a table of them, in the tree's own terms, however it was passed.
 
-    Of a mapping, columns that the tree never asks for may be absent; if only some are ``needed``, others that the tree
+    Of a mapping, columns that the tree never asks for may be absent; if only some are needed, others that the tree
     asks for may be, too, and get any value that is possible.
     """
     if _is_mapping(row):
-        return check_rows(rules.tree, _as_table(rules, _fill(rules.tree, row, needed)), name="row")
+        return check_rows(rules.tree, _as_table(rules, _fill(rules, row)), name="row")
     with open_rows(row, find_texts=partial(find_texts, rules.tree)) as source:
         if source.in_memory:
             return MemoryRows(_as_table(rules, row)).read(rules.tree, "row")
-        table = source.decide(rules.tree, Deciding(rules, "explain", lambda rows: rows.matrix))
-    _check_one(table)
-    return Rows.of(table)
+        return Rows.of(source.decide(rules.tree, Deciding(rules, "explain", lambda rows: rows.matrix)))
 
 
 def find_needed(rules: Rules) -> set[int] | None:
@@ -48,8 +46,13 @@ def find_needed(rules: Rules) -> set[int] | None:
     return {column.feature for column in make_decision_list(rules).columns}
 
 
-def find_unseen(tree: Tree, cells: NDArray[Any], row: Any) -> dict[int, Any]:
-    """Find what a row holds where the tree knows no such category, by feature; nothing if the row has no names."""
+def find_unseen(tree: Tree, cells: NDArray[Any], row: Any, place: int = 0) -> dict[int, Any]:
+    """Find what a row holds where the tree knows no such category, by feature; nothing if the row has no names.
+
+    A table of rows has it at a place.
+    """
+    if not any(levels is not None for levels in tree.categories):
+        return {}
     if not _is_mapping(row):
         names = frame_columns(row)
         if names is None:
@@ -60,7 +63,7 @@ def find_unseen(tree: Tree, cells: NDArray[Any], row: Any) -> dict[int, Any]:
             frame = nw.from_native(row, eager_only=True)
         except TypeError:  # rows that are not in memory
             return {}
-        row = {name: frame[name].to_list()[0] for name in names}
+        row = {name: frame[name].item(place) for name in names}
     return {
         feature: row[tree.feature_name(feature)]
         for feature in sorted(tested_features(tree))
@@ -92,15 +95,17 @@ def _is_mapping(row: Any) -> bool:
     return hasattr(row, "keys") and frame_columns(row) is None
 
 
-def _fill(tree: Tree, row: Any, needed: Collection[int] | None) -> dict[str, Any]:
+def _fill(rules: Rules, row: Any) -> dict[str, Any]:
     """Give a row a value in each column, a possible one in those that need not be there."""
+    tree = rules.tree
     names = [tree.feature_name(feature) for feature in range(tree.n_features)]
     given = dict(row.items())
     asked = tested_features(tree)
     if tree.columns is not None and tree.columns.derived:  # which may need any of them
         return given
-    required = asked if needed is None else asked.intersection(needed)
-    absent = [names[feature] for feature in sorted(required) if names[feature] not in given]
+    absent = [names[feature] for feature in sorted(asked) if names[feature] not in given]
+    if absent and (needed := find_needed(rules)) is not None:
+        absent = [names[feature] for feature in sorted(asked & needed) if names[feature] not in given]
     if absent:
         meant = did_you_mean(absent[0], [name for name in map(str, given) if name not in names])
         raise InputError(f"The row has no value for {shorten(absent)}, which the rules ask for.{meant}")
@@ -113,11 +118,6 @@ def make_up(tree: Tree, feature: int) -> Any:
     if cuts is not None:
         return cuts[0]
     return pick_value(tree, feature, Region()) if levels is None else levels[0]
-
-
-def _check_one(table: Any) -> None:
-    if len(table) != 1:
-        raise InputError(f"Expected one row to explain, found {len(table)}. Pass them one at a time.")
 
 
 def find_covering(rules: Rules, row: NDArray[Any]) -> list[int]:
@@ -165,9 +165,8 @@ def as_value(
 
 
 def _as_table(rules: Rules, row: Any) -> Any:
-    """Make a table of one row, however the row was passed."""
+    """Make a table of one row, however the row was passed; a table stays one."""
     if frame_columns(row) is not None:
-        _check_one(row)
         return row
     columns = rules.tree.columns
     if hasattr(row, "keys"):  # a mapping, or a pandas Series
@@ -199,9 +198,7 @@ def _as_table(rules: Rules, row: Any) -> Any:
     ):
         return _as_objects(row)
     values = np.asarray(row)
-    if values.ndim == 2:
-        _check_one(values)
-    return values.reshape(1, -1)
+    return values if values.ndim == 2 else values.reshape(1, -1)
 
 
 def _as_objects(values: Sequence[Any]) -> NDArray[Any]:

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from secateur.export.picture import Picture
     from secateur.results.audit import Audit
     from secateur.results.difference import RulesDifference
-    from secateur.results.explanation import Explanation
     from secateur.results.fidelity import Fidelity
     from secateur.results.overlaps import Overlaps
     from secateur.results.value_audit import ValueAudit
@@ -479,6 +478,11 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         """How conditions are put for people."""
         return find_voice(self)
 
+    @cached_property
+    def wordings(self) -> dict[Any, tuple[str, ...]]:
+        """What was put into words already, by the edges that it is about."""
+        return {}
+
     def __len__(self) -> int:
         return len(self.leaves)
 
@@ -660,16 +664,22 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
 
         return write_predictions(self, table, to)
 
-    def explain(self, row: Any) -> Explanation:
+    def explain(self, row: Any) -> Any:
         """Explain which line decides a row, what it asks, and which other rules cover the row.
 
         Parameters
         ----------
-        row : array-like of shape (n_features,), mapping of column names to values, or data frame of one row
-        """
-        from secateur.results.explanation import explain_row
+        row : array-like of shape (n_features,) or (n_rows, n_features), mapping of column names to values, or table
+            One row, or several.
 
-        return explain_row(self, row)
+        Returns
+        -------
+        Explanation or Explanations
+            Of several rows, a sequence with one for each; words are made when they are asked for.
+        """
+        from secateur.results.explanation import explain_rows
+
+        return explain_rows(self, row)
 
     def audit(self, X: Any, y: Any, *, sample_weight: Any = None, since: Audit | None = None) -> Audit | ValueAudit:
         """Measure what was deleted and what it changed, against the source tree on these rows; line by line, too.
@@ -931,7 +941,7 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
             return rows.decide(without_facts(self.tree), Deciding(self, name, find))  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
-        views = ("each_leaf", "sections")  # which hold the rows, or these rules again
+        views = ("each_leaf", "sections", "wordings")  # which hold the rows, or these rules again
         kept = {name: value for name, value in self.__dict__.items() if name not in views}
         kept["unseen"] = None if self.unseen is None else self.unseen.without_rows()
         return {**kept, "training": None, "domain": None}  # the caller's rows stay with the caller

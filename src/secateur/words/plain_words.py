@@ -259,7 +259,11 @@ def _look_around(rows: Rows, needed: Mapping[int, Sequence[float]]) -> dict[int,
 
 def read_asked(rules: Rules, links: Iterable[int], under: Iterable[int] = ()) -> tuple[str, ...]:
     """Word what links ask together, under a heading of other links, a condition each, for people."""
-    return tuple(one.text for one in read_conditions(rules.tree, rules.paths, links, rules.voice, under))
+    key = tuple(links), tuple(under)
+    if key not in rules.wordings:
+        found = read_conditions(rules.tree, rules.paths, key[0], rules.voice, key[1])
+        rules.wordings[key] = tuple(one.text for one in found)
+    return rules.wordings[key]
 
 
 def join_asked(asked: Sequence[str]) -> str:
