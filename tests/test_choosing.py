@@ -234,7 +234,7 @@ def test_many_rules_under_a_budget_are_verified() -> None:
     rules = secateur.simplify(model, X, y, budget=0.001, tolerance=1, sections=1)
     assert len(rules) > 300
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("secateur.rules.deciding.FEW_RULES", 300)
+        patch.setattr("secateur.rules.lines.FEW_RULES", 300)
         patch.setattr("secateur.verify.lists.FEW_RULES", 300)
         rules = secateur.simplify(model, X, y, budget=0.001, tolerance=1, sections=1)
         assert rules.verify(X, y).failures == ()

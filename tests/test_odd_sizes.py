@@ -13,7 +13,7 @@ import pytest
 import secateur
 from secateur.choosing import choose_lines
 from secateur.results.audit import _find_precision_recall
-from secateur.results.scores import find_distances
+from secateur.results.statistics import find_distances
 from secateur.tree.tree import make_tree
 
 MANY_CLASSES = """

@@ -22,9 +22,8 @@ from secateur.methods.leaf_values import CLASSES_ONLY, Stated, Window
 from secateur.methods.row_mixture import mix_rows
 from secateur.methods.sections import HEADING, Cut, choose_cut, count_sections, find_cuts
 from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rules.deciding import count_lines
 from secateur.rules.editing import find_class
-from secateur.rules.layout import Layout
+from secateur.rules.lines import Layout, count_lines
 from secateur.rules.making import Choice
 from secateur.rules.order import keep_ranking
 from secateur.rules.rules import Rules

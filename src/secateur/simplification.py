@@ -23,8 +23,8 @@ from secateur.methods.monotonicity import NotMonotoneError
 from secateur.problem import Knowledge, ModelReader, find_terms, open_forest, open_rows_of
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows, Progress, RowSource
-from secateur.rules.deciding import without_facts
 from secateur.rules.forest import ForestRules, run_each
+from secateur.rules.lines import without_facts
 from secateur.rules.making import Making
 from secateur.rules.rules import Rules
 from secateur.tree.paths import DEFAULT_RF_TOL

@@ -25,7 +25,7 @@ from secateur import TreeBuilder, from_model, simplify
 from secateur.counting import violations
 from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import InputError
-from secateur.kernels import order_walks, run_walks, walks
+from secateur.kernels import order_walks, running, walks
 from secateur.kernels.running import compile_module, is_soon_done
 from secateur.methods import budget_spending, row_mixture
 from secateur.methods.budget_spending import Trained, spend_budget
@@ -42,7 +42,7 @@ about_the_compiler = pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reaso
 @settings(max_examples=60, deadline=None)
 def test_compiled_and_plain_deletion_agree(kernel: str, tree: Tree) -> None:
     paths = trace_paths(tree)
-    plain, compiled = (run(run_walks.run_deletion, kernel, tree, paths) for run in (run_plain, run_compiled))
+    plain, compiled = (run(running.run_deletion, kernel, tree, paths) for run in (run_plain, run_compiled))
     np.testing.assert_array_equal(plain, compiled)
 
 
@@ -50,9 +50,9 @@ def test_compiled_and_plain_deletion_agree(kernel: str, tree: Tree) -> None:
 @settings(max_examples=60, deadline=None)
 def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
     paths = trace_paths(tree)
-    deleted = run_walks.run_deletion("delete_links", tree, paths)
+    deleted = running.run_deletion("delete_links", tree, paths)
     for by_feature in (False, True):
-        find = partial(run_walks.run_witnesses, by_feature=by_feature)
+        find = partial(running.run_witnesses, by_feature=by_feature)
         plain, compiled = (run(find, tree, paths, deleted) for run in (run_plain, run_compiled))
         np.testing.assert_array_equal(plain, compiled)
 
@@ -62,8 +62,8 @@ def test_compiled_and_plain_witnesses_agree(tree: Tree) -> None:
 @settings(max_examples=100, deadline=None)
 def test_a_witness_is_a_leaf_of_another_class_that_the_rule_would_meet(by_feature: bool, tree: Tree) -> None:
     paths = trace_paths(tree)
-    deleted = run_walks.run_deletion("delete_features" if by_feature else "delete_links", tree, paths)
-    found = run_walks.run_witnesses(tree, paths, deleted, by_feature=by_feature)
+    deleted = running.run_deletion("delete_features" if by_feature else "delete_links", tree, paths)
+    found = running.run_witnesses(tree, paths, deleted, by_feature=by_feature)
     tested = tree.feature[paths.parent]
     for entry in np.flatnonzero(~deleted).tolist():
         link, span = int(paths.links[entry]), paths.entries(int(paths.rule[entry]))
@@ -101,7 +101,7 @@ def test_a_budget_is_spent_alike_by_compiled_and_plain_walks(
 def spend(tree: Tree, X: Any, y: Any, weights: Any, budget: float, tolerance: float = 0.05) -> Any:
     """Spend a budget on the exact rules of a tree."""
     paths, rows = trace_paths(tree), check_rows(tree, X)
-    deleted = run_walks.run_deletion("delete_links", tree, paths)
+    deleted = running.run_deletion("delete_links", tree, paths)
     trained = Trained(*RowEvidence(tree, rows, y, weights).count(paths, deleted))
     with mock.patch.object(row_mixture, "POOL_ROWS", 20):
         mixture = row_mixture.mix_rows(tree, paths, LabelledRows(rows, y, weights), 10)
@@ -192,7 +192,7 @@ def test_a_set_of_130_categories_spans_several_words() -> None:
         "x > 0 => b",
     ]
     paths = trace_paths(tree)
-    assert run_compiled(run_walks.run_deletion, "delete_links", tree, paths).tolist() == [True, False] * 4
+    assert run_compiled(running.run_deletion, "delete_links", tree, paths).tolist() == [True, False] * 4
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -225,13 +225,11 @@ def test_a_large_tree_is_walked_on_threads_as_in_plain_python() -> None:
     y = (X[:, 0] * X[:, 1] + rng.standard_normal(3_000) > 0).astype(int)
     tree = from_model(DecisionTreeClassifier(random_state=0).fit(X, y))
     paths = trace_paths(tree)
-    with mock.patch.object(run_walks, "PART_ENTRIES", 1_000):
-        plain, compiled = (
-            run(run_walks.run_deletion, "delete_links", tree, paths) for run in (run_plain, run_compiled)
-        )
+    with mock.patch.object(running, "PART_ENTRIES", 1_000):
+        plain, compiled = (run(running.run_deletion, "delete_links", tree, paths) for run in (run_plain, run_compiled))
         np.testing.assert_array_equal(plain, compiled)
         plain, compiled = (
-            run(run_walks.run_met, tree, paths, plain, np.arange(paths.n_rules)) for run in (run_plain, run_compiled)
+            run(running.run_met, tree, paths, plain, np.arange(paths.n_rules)) for run in (run_plain, run_compiled)
         )
     np.testing.assert_array_equal(plain, compiled)
 
@@ -257,12 +255,12 @@ def test_a_small_tree_never_loads_numba() -> None:
 
 def run_plain(run: Callable[..., Any], *arguments: Any) -> Any:
     """Walk in plain Python, however much was walked before."""
-    with mock.patch.object(run_walks, "PLAIN_ENTRIES", sys.maxsize):
+    with mock.patch.object(running, "PLAIN_ENTRIES", sys.maxsize):
         return run(*arguments)
 
 
 def run_compiled(run: Callable[..., Any], *arguments: Any) -> Any:
-    with mock.patch.object(run_walks, "PLAIN_ENTRIES", -1):
+    with mock.patch.object(running, "PLAIN_ENTRIES", -1):
         return run(*arguments)
 
 

@@ -34,7 +34,7 @@ import secateur
 from secateur import Rules, Tree, TreeBuilder
 from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import ParameterError
-from secateur.kernels import run_walks
+from secateur.kernels import running
 from secateur.methods import Problem, Why
 from secateur.methods.contradictions import find_contradiction
 from secateur.methods.monotonicity import Monotonicity, decide_monotonicity
@@ -149,9 +149,9 @@ def test_the_verdict_is_that_of_comparing_every_two_rows(drawn: tuple[Tree, list
 @settings(max_examples=200, deadline=None)
 def test_the_compiled_walk_finds_what_the_plain_one_does(drawn: tuple[Tree, list[int], list[Row]]) -> None:
     tree, signs, _ = drawn
-    with mock.patch.object(run_walks, "PLAIN_ENTRIES", sys.maxsize):
+    with mock.patch.object(running, "PLAIN_ENTRIES", sys.maxsize):
         plain = decide(tree, signs)
-    with mock.patch.object(run_walks, "PLAIN_ENTRIES", -1):
+    with mock.patch.object(running, "PLAIN_ENTRIES", -1):
         compiled = decide(tree, signs)
         assert compiled.holds == plain.holds
         assert compiled.rests_on_facts == plain.rests_on_facts

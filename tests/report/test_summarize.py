@@ -26,7 +26,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.choosing import ListForm, choose_lines
-from secateur.report import each_leaf, summarize
+from secateur.report import rules as report_rules
+from secateur.report import summarize
 from secateur.results.answer import describe_rows, warn_of_weights
 from secateur.tree.columns import Columns
 from secateur.words.plain_words import read_asked
@@ -268,7 +269,7 @@ def test_the_page_says_why_it_does_not_tell_what_happens_without_a_condition(mon
     told = summarize(read)["diagnosis"]
     assert (told["support"], told["hits"]) == (None, None)
     assert "not at hand, so what happens without a condition is unknown" in told["note"]
-    monkeypatch.setattr("secateur.report.each_leaf.MOST_DIAGNOSED", 10)
+    monkeypatch.setattr("secateur.report.rules.MOST_DIAGNOSED", 10)
     told = summarize(rules)["diagnosis"]
     assert (told["support"], told["hits"]) == (None, None)
     assert f"have {len(rules.deleted)} conditions, and this page carries" in told["note"]
@@ -290,7 +291,7 @@ def test_budgets_that_a_method_exceeds_are_left_out() -> None:
 
 
 def test_a_large_tree_says_what_its_page_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secateur.report.lists.MOST_CONDITIONS", 10)
+    monkeypatch.setattr("secateur.report.rules.MOST_CONDITIONS", 10)
     monkeypatch.setattr(sys.modules["secateur.report.summarize"], "FULLY_TOLD", 10)
     rules = cancer_rules(method="exact")
     summary = summarize(rules)
@@ -406,7 +407,7 @@ def test_the_ladder_keeps_to_rules_made_without_knowledge_of_the_columns() -> No
     for known in (True, False):
         given: dict[str, Any] = {"groups": {"kind": list(X)}, "domain_knowledge": known, "each_leaf": True}
         rules = secateur.simplify(model, X, kind, method="sibling", **given)
-        with mock.patch.object(each_leaf, "simplify", wraps=secateur.simplify) as run:
+        with mock.patch.object(report_rules, "simplify", wraps=secateur.simplify) as run:
             assert len(summarize(rules)["ladder"]) > 1
         assert {call.kwargs["domain_knowledge"] for call in run.call_args_list} == {known}
 

@@ -11,7 +11,8 @@ from scipy.stats import binomtest, fisher_exact
 import secateur
 from secateur import TreeBuilder
 from secateur.methods.quinlan import fisher_greater
-from secateur.results.intervals import (
+from secateur.results.per_line import find_limits_of_d
+from secateur.results.statistics import (
     LEAST_ROWS_OF_D,
     adjust_by_holm,
     compare_nested,
@@ -19,7 +20,6 @@ from secateur.results.intervals import (
     count_effective,
     find_interval,
 )
-from secateur.results.per_line import find_limits_of_d
 
 N_SAMPLES = 40_000
 LEAST = 0.94  # nominal: 0.95

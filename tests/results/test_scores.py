@@ -30,7 +30,7 @@ from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS as METHODS_BY_NAME
 from secateur.methods.contract import DEFAULT_TOLERANCE, TOLERANCES
 from secateur.report import summarize
-from secateur.results.scores import score_shares
+from secateur.results.statistics import score_shares
 from secateur.tree.tree import Tree
 
 METHODS = st.sampled_from(["none", "sibling", "redundancy", "exact", "faithful", "mismatch", "quinlan"])

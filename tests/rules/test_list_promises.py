@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.choosing import choose_lines
-from secateur.rules import deciding
+from secateur.rules import lines
 from secateur.rules.decision_list import make_decision_list
 from secateur.tree.paths import trace_paths
 from secateur.words.conditions import read_conditions
@@ -28,7 +28,7 @@ def test_what_many_rules_decide_is_counted_as_for_few(
 ) -> None:
     model, X, y = problem
     few = secateur.simplify(model, X, y)
-    monkeypatch.setattr(deciding, "FEW_RULES", 3)
+    monkeypatch.setattr(lines, "FEW_RULES", 3)
     rules = secateur.simplify(model, X, y)
     assert len(rules) > 3
     assert [line.support for line in rules.lines] == [line.support for line in few.lines]

@@ -10,7 +10,7 @@ from typing import Any
 
 from secateur.methods import Deletions
 from secateur.results.fidelity import Fidelity
-from secateur.rules.layout import Layout
+from secateur.rules.lines import Layout
 from secateur.rules.making import Choice, Making, StoredContent
 from secateur.rules.rules import Rules
 from secateur.tree.columns import Columns

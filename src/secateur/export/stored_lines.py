@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import FormatError
-from secateur.rules.layout import Layout
+from secateur.rules.lines import Layout
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 

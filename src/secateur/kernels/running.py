@@ -1,4 +1,4 @@
-"""Run kernels: compile them with numba on first use, tell a person who waits for it, and work on several threads.
+"""Run kernels: compiled with numba on first use, on several threads, and the walks over the rules of a tree.
 
 The kernels' own modules stay uncompiled: second copies of them are loaded, and all functions of a copy are compiled,
 with numba's cache on disk.
@@ -6,18 +6,27 @@ with numba's cache on disk.
 
 import hashlib
 import importlib.util
+import itertools
 import sys
 import threading
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from secateur.kernels import containment, order_walks, walks
+from secateur.kernels.containment import Room
+from secateur.kernels.walks import Box, Walkable
+from secateur.tree.paths import Paths
+from secateur.tree.tree import Tree
 
 done: Counter[str] = Counter()  # work of each kind by plain code in this process
 CANNOT_KEEP = (
@@ -167,3 +176,217 @@ def _fetch_ahead(items: Iterator[Item]) -> Iterator[Item]:
         while (item := coming.result()) is not nothing:
             coming = fetcher.submit(next, items, nothing)
             yield item
+
+
+# Plain Python walks so many conditions in about as long as it takes to load compiled code.
+PLAIN_ENTRIES = 50_000
+# From this many conditions on, several threads share them.
+PART_ENTRIES = 1 << 14
+
+
+def run_deletion(kernel: str, tree: Tree, paths: Paths) -> NDArray[np.bool_]:
+    """Run ``delete_links`` or ``delete_features`` over all rules; return the deleted entries."""
+    deleted = np.zeros(len(paths.links), dtype=bool)
+    return _run(kernel, tree, paths, deleted)
+
+
+def run_witnesses(
+    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], *, by_feature: bool, rules: slice | None = None
+) -> NDArray[np.int64]:
+    """Find the foreign leaf that each kept entry of some rules or all keeps out, else -1."""
+    witness = np.full(len(paths.links), -1, dtype=np.int64)
+    return _run("find_witnesses", tree, paths, deleted.copy(), by_feature, witness, rules=rules)
+
+
+def run_met(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rules: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Find the leftmost leaf of another class that each of some rules meets, else -1."""
+    met = np.full((paths.n_rules, 1), walks.NOT_ASKED, dtype=np.int64)
+    met[rules] = -1
+    found: NDArray[np.int64] = _run("find_met", tree, paths, deleted, met)[rules, 0]
+    return found
+
+
+def run_contained(tree: Tree, paths: Paths, deleted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Find the runs of leaves whose regions lie in each rule: rows (rule, first, last) in the order of the rules.
+
+    A leaf of another class in a run is one that no possible row reaches, if the rule meets no such leaf.
+    """
+    given = make_walkable(tree, paths), make_box(tree), _make_room(tree), *tree.leaf_runs
+    arguments = [*given, paths.offsets, paths.links, paths.leaf_class, deleted]
+    if is_soon_done("find_contained", len(paths.links), PLAIN_ENTRIES):
+        arguments = [as_lists(argument) for argument in arguments]
+        run = cast("Callable[..., tuple[int, int]]", containment.find_contained)
+    else:
+        run = compile_module(containment).find_contained
+    found, rule, size = [], 0, 8 * paths.n_rules
+    while rule < paths.n_rules:
+        runs = np.zeros((size, 3), dtype=np.int64)
+        started = rule
+        rule, n_runs = run(*arguments, rule, runs, 0)
+        found.append(runs[:n_runs])
+        size *= 1 if rule > started else 2
+    return np.concatenate(found)
+
+
+def run_above(
+    tree: Tree, paths: Paths, signs: NDArray[np.int8], above: Mapping[int, NDArray[np.bool_]]
+) -> NDArray[np.int64]:
+    """Find the leftmost leaf of the first class that a row above some row of each leaf of the second reaches, else -1.
+
+    ``above[feature][a, b]`` says whether code ``b`` of a feature lies at or above code ``a``.
+    """
+    start = np.full(tree.n_features, -1, dtype=np.int64)
+    words, filled = [np.zeros(0, dtype=np.uint64)], 0
+    for feature, table in above.items():
+        wide = np.zeros((len(table), -(-len(table) // 64) * 64), dtype=bool)
+        wide[:, : len(table)] = table
+        words.append(np.packbits(wide, axis=1, bitorder="little").view(np.uint64).ravel())
+        start[feature], filled = filled, filled + len(words[-1])
+    met = np.full((paths.n_rules, 1), -1, dtype=np.int64)
+    found: NDArray[np.int64] = _run(
+        "find_above", tree, paths, signs, start, np.concatenate(words), met, module=order_walks
+    )[:, 0]
+    return found
+
+
+def _run(
+    kernel: str, tree: Tree, paths: Paths, *state: Any, module: ModuleType = walks, rules: slice | None = None
+) -> NDArray[Any]:
+    """Run a kernel for some rules or all, in plain Python if that is soon done, else compiled and on threads.
+
+    The last argument is an array, which is returned.
+    """
+    walk, rules = make_walkable(tree, paths), rules or slice(0, paths.n_rules)
+    n_entries = int(paths.offsets[rules.stop] - paths.offsets[rules.start])
+    if is_soon_done(kernel, n_entries, PLAIN_ENTRIES):  # Python indexes lists several times faster than arrays
+        own = paths.offsets[rules.start : rules.stop + 1], paths.links, paths.leaf_class[rules]
+        arguments = [as_lists(argument) for argument in (walk, make_box(tree), *own, *state)]
+        getattr(module, kernel)(*arguments)
+        return np.asarray(arguments[-1], dtype=state[-1].dtype)
+    compiled = getattr(compile_module(module), kernel)
+    return _share_rules(paths, rules, state, lambda *own: compiled(walk, make_box(tree), *own))
+
+
+def _share_rules(paths: Paths, rules: slice, state: tuple[Any, ...], run: Callable[..., None]) -> NDArray[Any]:
+    """Run a kernel for some rules at a time on several threads; return the last argument."""
+
+    def run_part(part: slice) -> None:
+        own = paths.offsets[part.start : part.stop + 1], paths.links, paths.leaf_class[part]
+        # What has a row for each rule is shared out, too.
+        run(*own, *(one[part] if isinstance(one, np.ndarray) and one.ndim == 2 else one for one in state))
+
+    first, last = paths.offsets[rules.start], paths.offsets[rules.stop]
+    n_parts = 1 if last - first < PART_ENTRIES else 4 * n_threads()
+    bounds = np.searchsorted(paths.offsets, np.linspace(first, last, n_parts + 1))  # about as many entries each
+    parts = [slice(first, last) for first, last in itertools.pairwise(bounds.tolist()) if last > first]
+    for _ in map_in_threads(run_part, parts):
+        pass
+    result: NDArray[Any] = state[-1]
+    return result
+
+
+def make_walkable(tree: Tree, paths: Paths) -> Walkable:
+    """Gather the arrays that a walk reads, category sets packed to words."""
+    widths, domain_words = _pack_domains(tree)
+    set_start = np.full(tree.n_nodes, -1, dtype=np.int64)
+    sets, filled = [np.zeros(0, dtype=np.uint64)], 0
+    asked = np.flatnonzero(tree.is_categorical)
+    for feature in np.unique(tree.feature[asked]).tolist():
+        nodes = asked[tree.feature[asked] == feature]
+        width = widths[feature]
+        lengths = tree.category_offsets[nodes + 1] - tree.category_offsets[nodes]
+        row = np.repeat(np.arange(len(nodes)), lengths)
+        place = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        marked = np.zeros((len(nodes), width * 64), dtype=bool)
+        marked[row, tree.category_codes[tree.category_offsets[nodes][row] + place]] = True
+        set_start[nodes] = filled + width * np.arange(len(nodes))
+        filled += width * len(nodes)
+        sets.append(np.packbits(marked, axis=1, bitorder="little").view(np.uint64).ravel())
+    return Walkable(
+        children_left=tree.children_left,
+        children_right=tree.children_right,
+        feature=tree.feature,
+        upper=tree.upper,
+        missing_left=tree.missing_left,
+        homogeneous=paths.homogeneous,
+        parent=paths.parent,
+        is_left=paths.is_left,
+        set_start=set_start,
+        set_words=np.concatenate(sets),
+        word_start=np.concatenate([[0], np.cumsum(widths, dtype=np.int64)]),
+        domain_words=domain_words,
+        accepts_missing=tree.accepts_missing,
+    )
+
+
+def _pack_domains(tree: Tree) -> tuple[list[int], NDArray[np.uint64]]:
+    """How many words the category set of each feature takes, and the words of all sets that hold every code."""
+    sizes = [0 if levels is None else len(levels) + 1 for levels in tree.categories]
+    widths = [-(-size // 64) for size in sizes]
+    bits = [np.arange(64 * width) < size for size, width in zip(sizes, widths, strict=True) if size]
+    return widths, np.packbits(np.concatenate([np.zeros(0, bool), *bits]), bitorder="little").view(np.uint64)
+
+
+def make_box(tree: Tree) -> Box:
+    """Make a box of the whole domain, with room for a walk to the tree's deepest leaf."""
+    levels = tree.depth + 2
+    widths, domain_words = _pack_domains(tree)
+    width = max(widths, default=0)
+    return Box(
+        low=np.full(tree.n_features, -np.inf),
+        high=np.full(tree.n_features, np.inf),
+        missing=tree.accepts_missing.copy(),
+        words=domain_words,
+        forks=np.zeros(levels, dtype=np.int64),
+        saved_low=np.zeros(levels),
+        saved_high=np.zeros(levels),
+        saved_missing=np.zeros(levels, dtype=bool),
+        saved_words=np.zeros(levels * width, dtype=np.uint64),
+        width=width,
+        later_low=np.zeros(levels),
+        later_high=np.zeros(levels),
+        later_missing=np.zeros(levels, dtype=bool),
+        kept_low=np.full(tree.n_features, -np.inf),
+        kept_high=np.full(tree.n_features, np.inf),
+        kept_missing=tree.accepts_missing.copy(),
+    )
+
+
+def _make_room(tree: Tree) -> Room:
+    """Make room for a walk that looks for contained leaves."""
+    levels, below = tree.depth + 2, _find_tested_below(tree)
+    box, n_words = make_box(tree), below.shape[1]
+    return Room(
+        low=box.low,
+        high=box.high,
+        missing=box.missing,
+        words=box.words,
+        is_open=np.zeros(tree.n_features, dtype=bool),
+        open_words=np.zeros(n_words, dtype=np.int64),
+        tested_below=below.ravel(),
+        ahead=np.zeros(2 * levels, dtype=np.int64),
+        ahead_trail=np.zeros(2 * levels, dtype=np.int64),
+        trail=np.zeros(levels, dtype=np.int64),
+        trail_low=box.saved_low,
+        trail_high=box.saved_high,
+        trail_missing=box.saved_missing,
+        trail_words=box.saved_words,
+        trail_closed=np.zeros(levels, dtype=bool),
+    )
+
+
+def _find_tested_below(tree: Tree) -> NDArray[np.int64]:
+    """Mark the features that are tested at each node or below it, 32 to a word."""
+    below = np.zeros((tree.n_nodes, -(-tree.n_features // 32)), dtype=np.int64)
+    inner = np.flatnonzero(~tree.is_leaf)
+    below[inner, tree.feature[inner] >> 5] = 1 << (tree.feature[inner] & 31)
+    for level in reversed(tree.inner_levels):
+        below[level] |= below[tree.children_left[level]] | below[tree.children_right[level]]
+    return below
+
+
+def as_lists(value: Any) -> Any:
+    """Turn an array, or the arrays of a tuple, into lists, which Python indexes faster."""
+    if isinstance(value, tuple):
+        return value._make(map(as_lists, value))  # type: ignore[attr-defined]
+    return value.tolist() if isinstance(value, np.ndarray) else value

@@ -14,8 +14,7 @@ import numpy as np
 
 from secateur.counting.coverage import count_bits, pack_bits, unpack_bits
 from secateur.kernels import walks
-from secateur.kernels.run_walks import PLAIN_ENTRIES, as_lists, make_box, make_walkable
-from secateur.kernels.running import compile_module, is_soon_done
+from secateur.kernels.running import PLAIN_ENTRIES, as_lists, compile_module, is_soon_done, make_box, make_walkable
 from secateur.tree.shares import compare_reliability, divide_or_nan
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from secateur.counting.training_evidence import RowEvidence, TrainingEvidence
 from secateur.errors import ParameterError
 from secateur.facts.possible_rows import find_feasible
-from secateur.kernels.run_walks import run_deletion
+from secateur.kernels.running import run_deletion
 from secateur.rows.row_source import GivenRows
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.kernels.run_walks import run_contained, run_deletion
+from secateur.kernels.running import run_contained, run_deletion
 from secateur.methods.leaf_masks import Edge, LeafMasks, Span, list_places, make_mask, meet_edges, pack_flags
 from secateur.methods.leaf_values import LeafValues, Stated, Window
 from secateur.tree.paths import Paths

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.counting.violations import ViolationCounts, find_reliability
-from secateur.kernels.run_walks import run_met, run_witnesses
+from secateur.kernels.running import run_met, run_witnesses
 from secateur.methods.contract import (
     DEFAULT_TOLERANCE,
     EXACT_GUARANTEE,

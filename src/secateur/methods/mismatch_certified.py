@@ -33,7 +33,7 @@ from secateur.methods.monotonicity import decide_monotonicity
 from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rows.table_columns import find_texts
+from secateur.rows.sources import find_texts
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.paths import DEFAULT_RF_TOL
 

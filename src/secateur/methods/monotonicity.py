@@ -19,7 +19,7 @@ import numpy as np
 from secateur.errors import ParameterError, shorten
 from secateur.facts.ordering import find_ordering
 from secateur.facts.possible_rows import find_feasible
-from secateur.kernels.run_walks import run_above
+from secateur.kernels.running import run_above
 from secateur.tree.columns import find_cuts
 from secateur.tree.facts import NO_FACTS, Facts
 from secateur.tree.regions import Region, domain_of, pick_value, regions_of_links

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.kernels.run_walks import run_deletion
+from secateur.kernels.running import run_deletion
 from secateur.methods.contract import EXACT_GUARANTEE, Deletions, Method, Problem, Why
 from secateur.methods.covering import delete_near
 from secateur.methods.leaf_values import LeafValues

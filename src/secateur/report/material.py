@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.results.audit import Audit
-from secateur.results.intervals import find_interval
+from secateur.results.statistics import find_interval
 from secateur.rows.checking import check_labels
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows, ModelTerms

@@ -10,14 +10,21 @@ from secateur import __version__
 from secateur.choosing import choose_lines
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS
-from secateur.report.each_leaf import describe_effects, describe_rules, make_ladder
 from secateur.report.form import make_form
-from secateur.report.lists import BUDGETS, check_budgets, describe_list, make_lists
 from secateur.report.material import Texts, find_rows, known_numbers
+from secateur.report.rules import (
+    BUDGETS,
+    check_budgets,
+    describe_effects,
+    describe_list,
+    describe_rules,
+    make_ladder,
+    make_lists,
+)
 from secateur.report.tree import describe_splits, describe_tree
 from secateur.results import fidelity
 from secateur.results.answer import COUNTED_TWICE, counts_rows_twice, find_target, name_target
-from secateur.results.scores import count_classes
+from secateur.results.statistics import count_classes
 from secateur.rules.rules import Rules
 from secateur.words.assumptions import list_facts
 from secateur.words.conditions import read_conditions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from secateur.counting.counted_evidence import Evidence
-    from secateur.export.picture import Picture
+    from secateur.export.pictures import Picture
     from secateur.report import Report
     from secateur.results.audit import Audit
     from secateur.results.deletion_effects import PairEffect, PairEffects, SetEffect
@@ -83,7 +83,7 @@ _HOME = {
     "Audit": "results.audit",
     "Condition": "words.conditions",
     "Evidence": "counting.counted_evidence",
-    "Picture": "export.picture",
+    "Picture": "export.pictures",
     "Reason": "words.reasons",
     "Report": "report",
     "Section": "rules.rule",

@@ -19,13 +19,19 @@ from secateur.counting.violations import count_violations
 from secateur.errors import InputError
 from secateur.methods import METHODS
 from secateur.methods.contract import DEFAULT_TOLERANCE
-from secateur.results.intervals import check_squares, count_effective, find_interval
 from secateur.results.per_line import LineAudits, check_since
-from secateur.results.scores import find_distances, find_guess, score_shares
+from secateur.results.statistics import (
+    check_squares,
+    count_effective,
+    find_distances,
+    find_guess,
+    find_interval,
+    score_shares,
+)
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rows.row_source import GivenRows, RowSource
 from secateur.rows.rows import LabelledRows, Rows
-from secateur.rules.deciding import without_facts
+from secateur.rules.lines import without_facts
 from secateur.rules.rules import Rules
 from secateur.rules.unseen import Unseen
 from secateur.tree.shares import compare_reliability, divide_or_nan

@@ -23,7 +23,7 @@ from secateur.counting.training_evidence import (
 )
 from secateur.counting.violations import find_reliability
 from secateur.errors import InputError, ParameterError, shorten
-from secateur.kernels.run_walks import run_witnesses
+from secateur.kernels.running import run_witnesses
 from secateur.methods.contract import Problem
 from secateur.methods.monotonicity import decide_monotonicity
 from secateur.results.deletion_effects import EFFECT_NAMES, SET_EFFECT_NAMES, PairEffects, SetEffect

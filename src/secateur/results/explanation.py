@@ -16,7 +16,6 @@ from secateur.errors import did_you_mean, shorten
 from secateur.facts.checking import find_broken_facts
 from secateur.results.answer import describe_rarer, describe_stated, describe_targets
 from secateur.results.fidelity import read_agreement
-from secateur.results.intervals import find_interval
 from secateur.results.row_reading import (
     as_value,
     find_absent,
@@ -26,6 +25,7 @@ from secateur.results.row_reading import (
     leave_out_absent,
     read_rows,
 )
+from secateur.results.statistics import find_interval
 from secateur.rows.rows import Rows
 from secateur.rules.rule import ArraySequence, Framed, Rule
 from secateur.rules.rules import Rules

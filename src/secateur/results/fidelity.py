@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.results.intervals import LEVEL, find_interval
+from secateur.results.statistics import LEVEL, find_interval
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_conditions, read_count, read_share
 from secateur.words.plain_words import join_asked

@@ -13,7 +13,7 @@ from secateur.errors import InputError
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rows.row_source import RowSource
 from secateur.rows.rows import Rows
-from secateur.rules.deciding import without_facts
+from secateur.rules.lines import without_facts
 from secateur.rules.rule import ArrayTable
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_share

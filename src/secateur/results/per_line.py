@@ -20,7 +20,7 @@ import numpy as np
 
 from secateur.errors import InputError
 from secateur.methods.quinlan import fisher_greater
-from secateur.results.intervals import (
+from secateur.results.statistics import (
     LEAST_ROWS_OF_D,
     adjust_by_holm,
     compare_nested,
@@ -35,7 +35,7 @@ from secateur.words.conditions import count_of, read_count, read_share
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.results.intervals import Limits
+    from secateur.results.statistics import Limits
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
 

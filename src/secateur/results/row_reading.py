@@ -15,9 +15,9 @@ from secateur.rows.encoding import category_code, cut_blanks, is_trimmed
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import MemoryRows
 from secateur.rows.rows import Rows
-from secateur.rows.table_columns import find_texts, tested_features
-from secateur.rules.deciding import Deciding
+from secateur.rows.sources import find_texts, tested_features
 from secateur.rules.decision_list import make_decision_list
+from secateur.rules.lines import Deciding
 from secateur.rules.rules import Rules
 from secateur.tree.columns import find_cuts
 from secateur.tree.regions import Region, pick_value

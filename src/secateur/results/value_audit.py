@@ -16,7 +16,7 @@ from secateur.counting.coverage import CellCounts
 from secateur.counting.targets import find_moments, sum_targets
 from secateur.errors import InputError, ParameterError
 from secateur.rows.checking import NO_WEIGHT
-from secateur.rules.deciding import without_facts
+from secateur.rules.lines import without_facts
 from secateur.tree.shares import none_if_nan
 from secateur.words.conditions import count_of
 from secateur.words.targets import read_amount, read_limit

@@ -18,8 +18,7 @@ from secateur.rows.checking import check_answers, check_finite, check_labels, ch
 from secateur.rows.encoding import as_objects, check_whole, read_column, read_source, rounds_twice
 from secateur.rows.row_source import Decider, GivenRows, MemoryRows, ModelTerms, Result, RowSource, Work, split_frame
 from secateur.rows.rows import LabelledRows, Rows
-from secateur.rows.sources import Source
-from secateur.rows.table_columns import derives, find_beside, fit_tree_to, read_features
+from secateur.rows.sources import Source, derives, find_beside, fit_tree_to, read_features
 from secateur.rows.written_values import as_truth, to_label_types
 from secateur.tree.tree import Tree
 

@@ -26,7 +26,7 @@ from secateur.rows.encoding import (
     to_terms,
 )
 from secateur.rows.rows import Rows
-from secateur.rows.table_columns import asked_features, derives, own_features, tested_features
+from secateur.rows.sources import asked_features, derives, own_features, tested_features
 from secateur.tree.tree import Tree
 
 # Up to this many classes, comparing labels with each of them is faster than searching.

@@ -20,7 +20,7 @@ from secateur.frames import check_unique, frame_columns
 from secateur.rows.checking import check_answers, check_columns, check_rows, check_weights, mark_finite
 from secateur.rows.encoding import as_objects
 from secateur.rows.rows import LabelledRows, Rows
-from secateur.rows.table_columns import derives, own_names, read_features
+from secateur.rows.sources import derives, own_names, read_features
 from secateur.rows.written_values import to_label_types
 from secateur.tree.tree import Tree
 

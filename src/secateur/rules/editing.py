@@ -15,10 +15,9 @@ from secateur.methods.leaf_masks import LeafMasks, list_places, make_mask
 from secateur.methods.leaf_values import CLASSES_ONLY
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.rows import apply_tree
-from secateur.rules.deciding import count_lines, without_facts
 from secateur.rules.edits import Edit, Edits, Price, read_edit
-from secateur.rules.layout import Layout
 from secateur.rules.line_routes import MOST_LEAVES, find_open
+from secateur.rules.lines import Layout, count_lines, without_facts
 from secateur.rules.rule import Rule
 from secateur.tree.columns import find_cuts
 from secateur.tree.regions import regions_of_links

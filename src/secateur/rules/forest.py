@@ -16,8 +16,8 @@ from secateur.methods import METHODS
 from secateur.rows.checking import NO_WEIGHT, check_rows
 from secateur.rows.row_source import GivenRows, ModelTerms, Progress
 from secateur.rows.rows import LabelledRows, Rows, apply_tree
-from secateur.rows.table_columns import asked_features
-from secateur.rules.deciding import Deciding, check_of, without_facts
+from secateur.rows.sources import asked_features
+from secateur.rules.lines import Deciding, check_of, without_facts
 from secateur.rules.merged import MergedRules, merge_rules
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree

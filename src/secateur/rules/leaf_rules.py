@@ -12,7 +12,7 @@ from secateur.facts.possible_rows import find_feasible
 from secateur.methods import METHODS
 from secateur.methods.leaf_values import CLASSES_ONLY, LeafValues
 from secateur.rows.rows import apply_tree
-from secateur.rules.deciding import without_facts
+from secateur.rules.lines import without_facts
 from secateur.tree.columns import BESIDE_A_LIMIT
 from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
 from secateur.tree.shares import divide_or_nan

@@ -11,9 +11,9 @@ from secateur.errors import InputError, first_line
 from secateur.rows.batched_rows import BatchReader
 from secateur.rows.duckdb_sources import quote
 from secateur.rows.opening import open_source
-from secateur.rows.table_columns import find_texts, fit_tree_to
+from secateur.rows.sources import find_texts, fit_tree_to
 from secateur.rows.whole_files import check_not_read, stage_file
-from secateur.rules.deciding import without_facts
+from secateur.rules.lines import without_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

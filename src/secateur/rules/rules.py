@@ -23,11 +23,11 @@ from secateur.methods.leaf_values import CLASSES_ONLY, Stated
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.rows import apply_tree, follow
-from secateur.rows.table_columns import find_texts
-from secateur.rules.deciding import Deciding, check_of, without_facts
+from secateur.rows.sources import find_texts
 from secateur.rules.editing import Editable, price_unseen
 from secateur.rules.leaf_rules import LeafRules, spread_shares
 from secateur.rules.line_routes import LineRoutes, grow_routes
+from secateur.rules.lines import Deciding, check_of, without_facts
 from secateur.rules.making import Choice, StoredContent
 from secateur.rules.rule import ArraySequence, Rule, Section
 from secateur.rules.writable import Writable
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secateur.export.picture import Picture
+    from secateur.export.pictures import Picture
     from secateur.results.audit import Audit
     from secateur.results.difference import RulesDifference
     from secateur.results.fidelity import Fidelity
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from secateur.results.value_audit import ValueAudit
     from secateur.rows.row_source import RowSource
     from secateur.rows.rows import LabelledRows, Rows
-    from secateur.rules.layout import Layout
+    from secateur.rules.lines import Layout
     from secateur.rules.unseen import Unseen
     from secateur.tree.difference import Comparison
     from secateur.verify import Verification
@@ -881,7 +881,7 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         Picture
             SVG, which a notebook shows; ``save("rules.svg")`` writes it.
         """
-        from secateur.export.rules_picture import draw_rules
+        from secateur.export.pictures import draw_rules
 
         return draw_rules(self)
 
@@ -898,7 +898,7 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         Picture
             SVG, which a notebook shows; ``save("tree.svg")`` writes it.
         """
-        from secateur.export.tree_picture import draw_tree
+        from secateur.export.pictures import draw_tree
 
         return draw_tree(self, max_depth)
 

@@ -17,8 +17,8 @@ from secateur.errors import InputError
 from secateur.export.plain_names import FreeNames
 from secateur.results.audit import Audit, AuditCounter, AuditCounts, finish_audit
 from secateur.results.per_line import check_since
-from secateur.rows.table_columns import derives, own_features
-from secateur.rules.deciding import LineCounts
+from secateur.rows.sources import derives, own_features
+from secateur.rules.lines import LineCounts
 from secateur.rules.rules import Rules
 from secateur.spark.columns import check_beside, has_length, list_tested, place_columns, quote
 from secateur.spark.prediction import check_rules

@@ -9,8 +9,8 @@ from secateur.errors import InputError
 from secateur.facts.stating import state_facts, whole_by_dtype
 from secateur.results.audit import AuditCounter
 from secateur.rows.row_source import Counter, Decider, ModelTerms, Progress, RowSource, Work
-from secateur.rows.table_columns import derives, own_features
-from secateur.rules.deciding import LineCounter
+from secateur.rows.sources import derives, own_features
+from secateur.rules.lines import LineCounter
 from secateur.spark.auditing import count_audit, count_lines
 from secateur.spark.columns import check_beside, list_tested, narrow_tree, place_columns, typed_table
 from secateur.spark.prediction import predict

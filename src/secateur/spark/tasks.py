@@ -18,7 +18,7 @@ from secateur.rows.checking import NO_WEIGHT, TOO_MUCH_WEIGHT, check_labels, che
 from secateur.rows.encoding import as_objects
 from secateur.rows.row_source import Counter
 from secateur.rows.rows import LabelledRows
-from secateur.rows.table_columns import derives
+from secateur.rows.sources import derives
 from secateur.spark.columns import Placement, quote
 from secateur.spark.session import spark_failures
 from secateur.tree.tree import Tree

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.facts.possible_rows import find_feasible
-from secateur.kernels.run_walks import run_met
+from secateur.kernels.running import run_met
 from secateur.methods import Deletions, Why
 from secateur.methods.leaf_masks import LeafMasks, make_mask
 from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication

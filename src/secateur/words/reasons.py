@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from secateur.facts.possible_rows import find_feasible
-from secateur.kernels.run_walks import run_witnesses
+from secateur.kernels.running import run_witnesses
 from secateur.methods import Deletions, Why
 from secateur.tree.columns import show_text
 from secateur.tree.paths import Paths

@@ -12,7 +12,7 @@ from secateur.cli.tables.written_columns import cut_column, describe_cut, descri
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.results.row_reading import make_up
 from secateur.rows.encoding import cut_blanks
-from secateur.rows.table_columns import own_names, tested_features
+from secateur.rows.sources import own_names, tested_features
 from secateur.rows.written_values import as_label, as_truth, read_written
 from secateur.tree.columns import ColumnParser, find_cuts
 from secateur.words.conditions import count_of

@@ -218,7 +218,7 @@ def open_batches(
 ) -> Iterator[tuple[Source, list[str]]]:
     """Open the labelled rows of a table to read in batches, and a list that has notes about it at the end."""
     from secateur.rows.duckdb_sources import open_files
-    from secateur.rows.table_columns import find_texts
+    from secateur.rows.sources import find_texts
 
     skipped: Counter[str] = Counter()
     stated = "no fact" if no_facts else "no fact but the types of its columns"

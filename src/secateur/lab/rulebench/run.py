@@ -37,7 +37,7 @@ from secateur.lab.operations import count_work
 from secateur.lab.protocol import PACKAGE, Arm, Study
 from secateur.lab.rulebench.data import SOURCES, load_bench
 from secateur.lab.rulebench.trees import KINDS, NO_TREE
-from secateur.results.scores import score_shares
+from secateur.results.statistics import score_shares
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:

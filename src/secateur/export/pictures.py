@@ -1,15 +1,143 @@
-"""Draw a tree from the root down: splits in words, branches as wide as their rows, leaves coloured by class."""
+"""Pictures of rules and of trees, as SVG."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import ParameterError
-from secateur.export.picture import INK, PALE, Picture, draw_svg, pick_colour, wrap_words, write_svg_text
+from secateur.export.listing import make_listing
+from secateur.rows.whole_files import write_whole
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_link, read_share
 from secateur.words.targets import read_amount
+
+# Okabe and Ito's colours, which people with any kind of colour vision tell apart, and a dark and a light text for them.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+DARK_TEXT = {"#E69F00", "#56B4E9", "#F0E442", "#CC79A7", "#999999", "#009E73"}
+INK, PAPER, PALE = "#1a1a1a", "#ffffff", "#e6e6e6"
+FONT = "font-family='system-ui, -apple-system, Segoe UI, Roboto, sans-serif'"
+LETTER = 0.56  # mean width of a letter, in font sizes
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG picture, which a notebook shows.
+
+    Attributes
+    ----------
+    svg : str
+        The picture as text.
+    """
+
+    svg: str
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Such as ``"tree.svg"``.
+        """
+        if not str(path).lower().endswith(".svg"):
+            raise ParameterError(
+                f"A picture is SVG: expected a name that ends with .svg, found {str(path)!r}. For PNG or PDF, convert "
+                "the file, for example with a browser or Inkscape."
+            )
+        write_whole(Path(path), self.svg.encode("utf-8"))
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"<Picture of {len(self.svg):,} characters: a notebook shows it, save() writes it>"
+
+
+def draw_svg(width: float, height: float, parts: Iterable[str], title: str) -> str:
+    """Put parts onto a white sheet."""
+    head = (
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' "
+        f"viewBox='0 0 {width:.0f} {height:.0f}' role='img' {FONT} font-size='13'>"
+    )
+    sheet = f"<title>{_clean(title)}</title><rect width='100%' height='100%' fill='{PAPER}'/>"
+    return "\n".join([head, sheet, *parts, "</svg>"])
+
+
+def write_svg_text(x: float, y: float, words: str, *, anchor: str = "start", style: str = "", fill: str = INK) -> str:
+    """Write one line of text."""
+    return f"<text x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}' fill='{fill}' {style}>{_clean(words)}</text>"
+
+
+def _clean(words: str) -> str:
+    """Escape a text, and leave out what XML cannot hold."""
+    return escape("".join(sign if sign.isprintable() else " " for sign in words), quote=True)
+
+
+def pick_colour(class_id: int) -> tuple[str, str]:
+    """Pick the colour of a class and of a text on it."""
+    colour = COLOURS[class_id % len(COLOURS)]
+    return colour, INK if colour in DARK_TEXT else PAPER
+
+
+def wrap_words(words: str, width: float, size: float = 13) -> list[str]:
+    """Break a text into lines that fit a width; a word that is too long is broken, too."""
+    import textwrap
+
+    return textwrap.wrap(words, max(8, int(width / (LETTER * size))), break_on_hyphens=False) or [""]
+
+
+SHOWN_RULES = 60
+WIDTH, MARGIN, LINE, GAP = 960, 16, 18, 12
+CHIP, BAR = 120, 150  # widths of a class's chip and of the longest bar
+ASKED = MARGIN + CHIP + 16
+NUMBERS = WIDTH - MARGIN - BAR
+ROOM = NUMBERS - ASKED - 24
+
+
+def draw_rules(rules: Rules) -> Picture:
+    """Draw the lines, what is predicted above them, and how far to trust them below."""
+    listing = make_listing(rules, most=SHOWN_RULES)
+    before = listing.before or (f"{listing.title}.",)
+    parts: list[str] = []
+    y = float(MARGIN)
+
+    def write(sentences: Sequence[str], style: str) -> None:
+        nonlocal y
+        for sentence in sentences:
+            for words in wrap_words(sentence, WIDTH - 2 * MARGIN):
+                y += LINE
+                parts.append(write_svg_text(MARGIN, y, words, style=style))
+
+    write(before, "font-weight='600'")
+    y += GAP
+    for line in listing.lines:
+        if line.heading:
+            write([f"Among {line.heading}"], "font-weight='600'")
+            y += GAP
+        colour, ink = pick_colour(line.class_id)
+        name, share = line.class_name, line.part
+        chip, folded = wrap_words(name, CHIP - 12)[0], wrap_words(line.asked, ROOM)
+        parts.append(f"<rect x='{MARGIN}' y='{y:.1f}' width='{CHIP}' height='{LINE + 4}' rx='4' fill='{colour}'/>")
+        shown = chip if chip == name else f"{chip[:-1]}…"
+        parts.append(write_svg_text(MARGIN + CHIP / 2, y + LINE - 3, shown, anchor="middle", fill=ink))
+        for place, words in enumerate(folded):
+            parts.append(write_svg_text(ASKED, y + LINE - 3 + place * LINE, words))
+        bar = f"x='{NUMBERS}' y='{y:.1f}' height='6'"
+        parts.append(f"<rect {bar} width='{BAR}' fill='{PALE}'/>")
+        parts.append(f"<rect {bar} width='{BAR * share:.1f}' fill='{colour}'/>")
+        told = wrap_words(line.rows, BAR, 12)
+        for place, words in enumerate(told):
+            parts.append(write_svg_text(NUMBERS, y + 20 + place * 14, words, style="font-size='12'"))
+        y += max(LINE * len(folded), 14 * len(told) + 10) + GAP
+    if listing.n_left_out:
+        write([f"… and {count_of(listing.n_left_out, 'more line')}"], "")
+    write(listing.after, "")
+    return Picture(draw_svg(WIDTH, y + MARGIN, parts, " ".join(before) or "Rules"))
+
 
 BOX, LEVEL, MARGIN, LINE = 150, 120, 24, 16  # sizes of a leaf's place, of a level, and of a line of text
 WIDEST_BRANCH = 14.0
