@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,8 +25,11 @@ SCIKIT_LEARN = ("1.6", "1.7", "1.8", "1.9")
 TESTED = ("adapters/test_scikit_learn.py", "adapters/test_hist_gradient_boosting.py", "adapters/test_pipeline.py")
 TOOLS = ("pytest>=8.3", "hypothesis>=6.120")
 LIBRARIES = {
-    "oldest": ("numpy==1.26.*", "scipy==1.13.*", "pandas==2.1.*", "polars==1.20.*", "narwhals==2.0.1", "joblib==1.4.*"),
-    "newest": ("numpy>=2", "scipy", "pandas>=3", "polars", "narwhals", "joblib"),
+    "oldest": (
+        *("numpy==1.26.*", "scipy==1.13.*", "pandas==2.1.*", "polars==1.20.*", "narwhals==2.0.1", "joblib==1.4.*"),
+        *("duckdb==1.4.*", "numba==0.61.*", "pyarrow==21.*"),
+    ),
+    "newest": ("numpy>=2", "scipy", "pandas>=3", "polars==1.20.*", "narwhals", "joblib"),
 }
 MOST_BYTES = 1_200_000  # of a wheel
 SMOKE = """
@@ -84,8 +88,10 @@ def try_matrix(place: Path, only: str, is_whole: bool) -> int:
             tests = [ROOT / "tests" / one for one in tested]
             options = ["-q", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml", "--rootdir", ROOT, *old]
             variables = {"HYPOTHESIS_PROFILE": "quick", "PYTHONPATH": str(ROOT / "tests")}
-            if run(python, EVERY_FUNCTION) or run(python, "-m", "pytest", *options, *tests, **variables):
+            ended = run(python, EVERY_FUNCTION), run(python, "-m", "pytest", *options, *tests, **variables)
+            if any(ended):
                 failed.append(name)
+            shutil.rmtree(place / name.replace(" ", "-"))
     print("\n".join(f"FAILED: {name}" for name in failed) or "All passed.")
     return len(failed)
 
