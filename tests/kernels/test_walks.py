@@ -286,7 +286,7 @@ def test_a_person_who_waits_for_the_compiler_is_told_once(tmp_path: Path) -> Non
     cache = str(tmp_path)
     first, second = run_fresh(shown, NUMBA_CACHE_DIR=cache), run_fresh(shown, NUMBA_CACHE_DIR=cache)
     assert first.stdout == second.stdout == "True\n"
-    assert first.stderr == "Compiling for this machine, once: some seconds …\n"
+    assert first.stderr == "Compiling secateur.kernels.routes for this machine, once: some seconds …\n"
     assert second.stderr == "", "the second process finds the code that was kept"
     assert run_fresh(ROUTE, NUMBA_CACHE_DIR=str(tmp_path / "new")).stderr == "", "no terminal, nobody waits"
 

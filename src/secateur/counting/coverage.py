@@ -145,7 +145,7 @@ class CellCounts:
 
 
 # numpy looks at so many pairs of a row and a rule in less time than compiling takes.
-PLAIN_PAIRS = 1 << 28
+PLAIN_PAIRS = 1 << 30
 
 
 def cover_rows(

@@ -36,7 +36,7 @@ from secateur.tree.shares import divide_or_nan
 from secateur.tree.tree import Tree
 
 # numpy looks at so many pairs of a row and a rule, or an open condition, in less time than compiling takes.
-PLAIN_PAIRS = 1 << 29
+PLAIN_PAIRS = 1 << 31
 # It looks at so many rows at a time.
 PLAIN_ROWS = 1 << 17
 # Numbers that a pass counts, on each thread: a cell has one for each class.

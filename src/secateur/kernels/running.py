@@ -16,7 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import joblib
 import numpy as np
@@ -57,17 +57,17 @@ def compile_module(kernels: ModuleType) -> ModuleType:
 
 @cache
 def _tell_who_waits() -> None:
-    """Say once on a terminal that numba compiles; it does not where its cache has the code."""
+    """Say on a terminal what numba compiles; it compiles nothing where its cache has the code."""
     from numba.core import event
 
     class Teller(event.Listener):
-        is_told = False
+        told: ClassVar[set[str]] = set()
 
         def on_start(self, compiled: Any) -> None:
-            name = compiled.data["dispatcher"].py_func.__module__
-            if name.startswith("secateur.kernels.") and not self.is_told and sys.stderr.isatty():
-                self.is_told = True
-                sys.stderr.write("Compiling for this machine, once: some seconds …\n")
+            name = compiled.data["dispatcher"].py_func.__module__.removesuffix("_compiled")
+            if name.startswith("secateur.kernels.") and name not in self.told and sys.stderr.isatty():
+                self.told.add(name)
+                sys.stderr.write(f"Compiling {name} for this machine, once: some seconds …\n")
 
         def on_end(self, compiled: Any) -> None:
             """Say nothing."""
@@ -178,8 +178,8 @@ def _fetch_ahead(items: Iterator[Item]) -> Iterator[Item]:
             yield item
 
 
-# Plain Python walks so many conditions in about as long as it takes to load compiled code.
-PLAIN_ENTRIES = 50_000
+# Plain Python walks so many conditions in about a second; compiling for the first time takes ten.
+PLAIN_ENTRIES = 200_000
 # From this many conditions on, several threads share them.
 PART_ENTRIES = 1 << 14
 

@@ -19,7 +19,6 @@ from scipy.special import gammaln
 
 from secateur.counting.coverage import pack_bits
 from secateur.counting.training_evidence import RowEvidence, TrainingEvidence
-from secateur.counting.violations import PLAIN_PAIRS
 from secateur.kernels import quinlan as kernels
 from secateur.kernels.quinlan import (
     BLOCK_WORDS,
@@ -40,6 +39,8 @@ from secateur.tree.tree import Tree
 __all__ = ["METHODS", "Limits", "fisher_greater", "is_suited", "shorten_by_rule"]
 
 CERTAINTY_TOLERANCE = 1e-12
+# numpy looks at so many pairs of a row and a rule, or one of its conditions, in less time than compiling takes.
+PLAIN_PAIRS = 1 << 29
 # Two p-values this close (relatively) are one value computed twice: ``ties`` then says which condition goes first, and
 # 3/10 is not above 0.3, whichever way its last digits fall.
 P_TOLERANCE = 1e-9
