@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest fuzz oracle-run smt-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs rulebench rulebench-peers rulebench-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice core matrix dist install-sizes pyxai te2rules ensembles clean
+.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest fuzz oracle-run smt-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs rulebench rulebench-peers rulebench-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice core matrix dist release-check install-sizes pyxai te2rules ensembles clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -154,6 +154,13 @@ matrix:  ## scikit-learn 1.6 to 1.9 with the oldest and newest numpy and pandas,
 
 dist:  ## Build the wheel and the source distribution, look at them, and try both in fresh environments
 	$(FRESH) dist
+
+release-check:  ## Is the version that of the tag, and has the changelog a section for it? (TAG=v0.3.0)
+	@$(PYTHON) -c 'import pathlib, re; \
+	version = re.search("__version__ = \"(.*)\"", pathlib.Path("src/secateur/__init__.py").read_text())[1]; \
+	assert "$(TAG)" == "v" + version, f"The tag is $(TAG), the version {version}."; \
+	assert f"\n## {version}\n" in pathlib.Path("CHANGELOG.md").read_text(), f"The changelog has no section {version}."; \
+	print(f"Ready: {version}")'
 
 install-sizes:  ## Measure what each extra installs, and write the table of docs/install.md
 	$(FRESH) sizes

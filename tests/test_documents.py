@@ -159,3 +159,17 @@ def test_the_rules_format_page_lists_every_reason() -> None:
 
     text = (ROOT / "docs" / "rules-format.md").read_text(encoding="utf-8")
     assert [why.kind for why in Why if f"`{why.kind}`" not in text] == []
+
+
+HOME = "https://github.com/secateur/secateur/blob/main/"
+RAW = "https://raw.githubusercontent.com/secateur/secateur/main/"
+
+
+def test_links_of_the_readme_work_wherever_it_is_shown() -> None:
+    targets = re.findall(r"\]\(([^)\s]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(targets) > 20
+    for target in targets:
+        assert target.startswith("https://"), f"{target} is dead outside the repository"
+        for home in (HOME, RAW):
+            if target.startswith(home):
+                assert (ROOT / target.removeprefix(home).partition("#")[0]).exists(), target

@@ -1,0 +1,13 @@
+# docker build -t secateur .
+# docker run --rm -v "$PWD:/data" secateur simplify loans.csv --target outcome --report page.html
+FROM python:3.12-slim AS build
+COPY . /source
+RUN python -m venv /secateur && /secateur/bin/pip install --no-cache-dir '/source[all]'
+
+FROM python:3.12-slim
+COPY --from=build /secateur /secateur
+RUN useradd --create-home person
+USER person
+WORKDIR /data
+ENTRYPOINT ["/secateur/bin/secateur"]
+CMD ["--help"]
