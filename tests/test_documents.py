@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import re
+import shlex
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from loans import make_loans
+from writing.fork_server import Server
 
 import secateur
 
@@ -62,38 +61,46 @@ SHELL_PAGES = [
 Shell = Callable[[str], tuple[int, str]]
 
 
-def make_shell(place: Path) -> Shell:
-    """Run a line of shell in a directory, and give its exit status and what it printed."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "COLUMNS": "120"}
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """A process that has loaded what commands need, so that each of them is a fork and not a start."""
+    made = Server(columns=120)
+    made.warm([["-c", "import duckdb, pandas, sklearn.tree, secateur.cli.simplify, secateur.report"]])
+    yield made
+    made.close()
+
+
+def make_shell(server: Server, place: Path) -> Shell:
+    """Run a command in a directory, its output to a file after ``>``, and give its exit status and what it printed."""
 
     def run(line: str) -> tuple[int, str]:
-        done = subprocess.run(
-            line, shell=True, cwd=place, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        return done.returncode, done.stdout
+        command, _, file = line.partition(" > ")
+        done = server.ask(shlex.split(command)[1:], place=place)
+        assert "Traceback" not in done.said, done.said
+        if file:
+            (place / file).write_text(done.printed, encoding="utf-8")
+        return done.status, "" if file else done.printed
 
     return run
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the files that the pages speak of."""
     place = tmp_path_factory.mktemp("files")
     for seed, name in enumerate(("patients", "applicants", "january", "february", "loans")):
         make_loans(seed=seed)[["age", "income", "purpose", "outcome"]].to_csv(place / f"{name}.csv", index=False)
     for month in ("january", "february"):
         made = f"secateur simplify {month}.csv --target outcome --otherwise repaid -o {month}.json"
-        assert make_shell(place)(made)[0] == 0
+        assert make_shell(server, place)(made)[0] == 0
     return place
 
 
 @pytest.fixture
-def shell(files: Path, tmp_path: Path) -> Shell:
+def shell(server: Server, files: Path, tmp_path: Path) -> Shell:
     """Run a line of shell beside copies of the files."""
     shutil.copytree(files, tmp_path, dirs_exist_ok=True)
-    return make_shell(tmp_path)
+    return make_shell(server, tmp_path)
 
 
 @pytest.mark.long

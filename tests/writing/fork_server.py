@@ -26,18 +26,19 @@ TIMEOUT = 60.0
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: its status as subprocess gives it, what it said, and the calls it made, a letter for each."""
+    """How a run ended: its status as subprocess gives it, what it printed and said, and a letter for each call."""
 
     status: int
-    said: str
+    printed: str
+    said: str  # to standard error
     calls: str
 
 
 class Server:
     """A process whose forks run commands."""
 
-    def __init__(self, *, preload: Path | None = None) -> None:
-        environment = {**os.environ, "COLUMNS": "250", "LOKY_MAX_CPU_COUNT": "1"}
+    def __init__(self, *, preload: Path | None = None, columns: int = 250) -> None:
+        environment = {**os.environ, "COLUMNS": str(columns), "LOKY_MAX_CPU_COUNT": "1"}
         if preload is not None:
             environment |= {"LD_PRELOAD": str(preload), "SECATEUR_FAULTS": str(preload)}
         self._run = subprocess.Popen(
@@ -104,10 +105,10 @@ def _run_command(arguments: list[str]) -> int:
     return 0
 
 
-def _run_fork(request: dict[str, Any], said: IO[bytes], told: IO[bytes]) -> None:
+def _run_fork(request: dict[str, Any], printed: IO[bytes], said: IO[bytes], told: IO[bytes]) -> None:
     """Run a command in this process, which ends with it."""
     os.chdir(request["place"])
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(printed.fileno(), 1)
     os.dup2(said.fileno(), 2)
     status = 70
     faults = ctypes.CDLL(os.environ["SECATEUR_FAULTS"]) if "SECATEUR_FAULTS" in os.environ else None
@@ -125,6 +126,7 @@ def _run_fork(request: dict[str, Any], said: IO[bytes], told: IO[bytes]) -> None
             faults.faults_kinds.restype = ctypes.c_char_p
             told.write(faults.faults_kinds())
             told.flush()
+        sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
 
@@ -135,11 +137,11 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
             os.chdir(room)
             status = _run_command(request["arguments"])
             os.chdir("/")
-        return {"status": status, "said": "", "calls": ""}
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as told:
+        return {"status": status, "printed": "", "said": "", "calls": ""}
+    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as told:
         child = os.fork()
         if not child:
-            _run_fork(request, said, told)
+            _run_fork(request, printed, said, told)
         if request["kill_after"] is not None:
             time.sleep(request["kill_after"])
             os.kill(child, request["signal"])
@@ -147,9 +149,11 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         watch.start()
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         watch.cancel()
-        said.seek(0)
-        told.seek(0)
-        return {"status": status, "said": said.read().decode(errors="replace"), "calls": told.read().decode()}
+        texts = {}
+        for name, file in (("printed", printed), ("said", said), ("calls", told)):
+            file.seek(0)
+            texts[name] = file.read().decode(errors="replace")
+        return {"status": status, **texts}
 
 
 if __name__ == "__main__":
