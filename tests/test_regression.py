@@ -314,3 +314,40 @@ def _find_shortest(masks: LeafMasks, edges: Any, values: LeafValues, n_leaves: i
     ]
     found = milp(cost, constraints=constraints, integrality=np.ones(len(cost)), bounds=Bounds(0, 1))
     return round(found.fun)
+
+
+def test_rows_in_files_and_queries_give_the_same_rules(tmp_path: Any) -> None:
+    frame = X.assign(y=Y, w=np.arange(len(Y)) % 3)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    here = secateur.simplify(MODEL, X, Y, sample_weight=frame.w)
+    duckdb = pytest.importorskip("duckdb")
+    tables = [str(tmp_path / "rows.parquet"), str(tmp_path / "rows.csv"), duckdb.from_df(frame), frame]
+    for table in tables:
+        there = secateur.simplify(MODEL, table, "y", sample_weight="w")
+        assert there.tolerance == pytest.approx(here.tolerance, rel=1e-12)
+        assert [line.text for line in there.lines] == [line.text for line in here.lines]
+        assert np.array_equal(there.counts, here.counts)
+        assert np.allclose(there.target_moments, here.target_moments, equal_nan=True)
+        assert there.audit(table, "y").to_dict() == pytest.approx(here.audit(X, Y).to_dict(), rel=1e-9)
+        assert there.verify(table, "y", sample_weight="w").ok
+    evidence = secateur.collect_evidence(MODEL, X, Y)
+    counted = secateur.simplify(MODEL, evidence=evidence, tolerance=10.0)
+    assert counted.support.sum() == len(Y) or np.isnan(counted.support).any()
+    with pytest.raises(InputError, match="rows that can be read twice"):
+        secateur.simplify(MODEL, evidence=evidence)
+
+
+def test_the_page_shows_the_targets_of_each_line(tmp_path: Any) -> None:
+    rules = secateur.simplify(MODEL, X, Y)
+    report = rules.report(X[:100], Y[:100], title="<Progress> & more")
+    counts = np.array(report.summary["spread"]["counts"])
+    assert counts.sum(axis=1).tolist() == np.bincount(rules.apply(X[:100]), minlength=rules.n_lines).tolist()
+    page = report.to_html()
+    assert "&lt;Progress&gt; &amp; more" in page
+    assert page.count("<svg") == rules.n_lines
+    assert "http" not in page.replace("http-equiv", "")
+    report.save(tmp_path / "page.html")
+    assert json.loads(report.to_json())["n_rules"] == len(rules)
+    assert "<svg" not in rules.without_rows().report().to_html()
+    assert rules.to_html().startswith("<!doctype html>")

@@ -1,6 +1,6 @@
 """Read a model and its rows, and pose the problem that a method works on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -118,6 +118,7 @@ class ModelReader:
     known: Knowledge
     rf_tol: float = DEFAULT_RF_TOL  # a class share that changes by no more along a link counts as unchanged
     progress: Progress | None = None
+    find_tolerance: Callable[[Tree], float] | None = None  # that of a regression tree
 
     def open(self, rows: RowSource | None, method: Method | None) -> Problem:
         """Pose a method's problem with the rows themselves where they are in memory, else with counts of them.
@@ -244,7 +245,8 @@ class ModelReader:
 
     def _pose(self, tree: Tree, evidence: TrainingEvidence | None = None) -> Problem:
         walked = None if self.known.domain_knowledge else _forget_columns(tree)
-        return Problem(tree, trace_paths(tree, self.rf_tol), evidence, walked)
+        tolerance = 0.0 if self.find_tolerance is None else self.find_tolerance(tree)
+        return Problem(tree, trace_paths(tree, self.rf_tol), evidence, walked, tolerance)
 
 
 def _add_counts(tree: Tree, counts: Any) -> Tree:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import fields, replace
 from functools import partial
@@ -182,8 +182,8 @@ def simplify(
     if evidence is not None:
         given = {"X": X, "y": y, "sample_weight": sample_weight, "feature_names": feature_names, "groups": groups}
         given |= {"class_names": class_names, "accepts_missing": accepts_missing, "integers": integers, "facts": facts}
-        problem = ModelReader(model, known, _find_rf_tol(chosen)).open_counted(evidence, given, chosen)
-        problem = form.tolerate(problem, None, chosen)
+        reader = ModelReader(model, known, _find_rf_tol(chosen), find_tolerance=form.find_tolerance(chosen, None))
+        problem = reader.open_counted(evidence, given, chosen)
         return form.finish(_shorten(problem, chosen, is_weighted=evidence.is_weighted), None)
     if is_ensemble(model) and not each_leaf:
         named = {"feature_names": feature_names, "class_names": class_names}
@@ -235,17 +235,28 @@ class _Form(NamedTuple):
             raise _make_unread_error(found)
         return {**settings, "tolerance": self.lines.tolerance}
 
-    def tolerate(self, problem: Problem, rows: RowSource | None, method: Method) -> Problem:
+    def find_tolerance(self, method: Method, rows: RowSource | None) -> Callable[[Tree], float]:
+        """Make the function that finds the tolerance of a regression tree; it reads the targets no more than once."""
+        found: list[float] = []
+
+        def find(tree: Tree) -> float:
+            if not found:
+                found.append(self._settle_tolerance(tree, method, rows))
+            return found[0]
+
+        return find
+
+    def _settle_tolerance(self, tree: Tree, method: Method, rows: RowSource | None) -> float:
         """Settle the tolerance of a regression tree, or reject one that is not for classes."""
-        tree, asked = problem.tree, self.lines.tolerance
+        asked = self.lines.tolerance
         if not tree.is_regression:
             if asked is not None:
                 check_share("tolerance", asked)
                 if self.each_leaf and method.name == "exact":
                     raise _make_unread_error(method)
-            return problem
+            return 0.0
         if method.name == "none" and self.each_leaf:
-            return problem  # the tree's own rules, with its own values
+            return 0.0  # the tree's own rules, with its own values
         if method.name != "exact":
             raise ParameterError(
                 f"The method {method.name!r} keeps what the training rows of a rule say on average, and of a value "
@@ -255,9 +266,9 @@ class _Form(NamedTuple):
             if getattr(self.lines, name) != getattr(ListForm(), name):
                 raise ParameterError(f"{name} names a class, and this tree predicts numbers: leave {name} out.")
         if isinstance(asked, float):
-            return replace(problem, tolerance=asked)
+            return asked
         part = DEFAULT_SPREAD if asked is None else float(asked.removesuffix(SPREAD))
-        return replace(problem, tolerance=part * _find_spread(tree, rows))
+        return part * _find_spread(tree, rows)
 
     def finish(self, rules: Rules, rows: GivenRows | None) -> Rules:
         """Choose lines, unless there is to be a rule for each leaf."""
@@ -321,8 +332,8 @@ def _simplify(
     if is_forest(model):
         # The annotation is for the usual caller, who passes a tree and gets Rules.
         return _simplify_forest(model, rows, known, method, progress, form)  # type: ignore[return-value]
-    problem = ModelReader(model, known, _find_rf_tol(method), progress).open(rows, method)
-    problem = form.tolerate(problem, rows, method)
+    reader = ModelReader(model, known, _find_rf_tol(method), progress, form.find_tolerance(method, rows))
+    problem = reader.open(rows, method)
     if rows is None:
         return _shorten(problem, method)
     return _shorten(problem, method, is_weighted=rows.is_weighted, training=rows.given)

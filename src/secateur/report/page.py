@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, need_library
 from secateur.report.summarize import summarize
+from secateur.report.values import render_values, summarize_values
 from secateur.results.answer import FEW_ROWS
 from secateur.rows.whole_files import write_whole
 from secateur.words.conditions import count_of, read_count, read_share
@@ -49,6 +50,8 @@ UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 def render_page(summary: Mapping[str, Any]) -> str:
     """Render a summary, as :func:`summarize` gives it, as a whole HTML document."""
+    if summary.get("kind") == "values":
+        return render_values(summary)
     need_library("jinja2", "report", "The page")
     from markupsafe import Markup
 
@@ -268,6 +271,8 @@ class Report:
 
     def __repr__(self) -> str:
         summary = self.summary
+        if summary.get("kind") == "values":
+            return f"<Report: {summary['title']!r}, {summary['n_rules']} rules, of {summary['n_leaves']} leaves>"
         shown = summary["lists"][summary["list"]]
         n_sections = len(shown["sections"])
         listed = count_of(shown["n_rules"], "rule") + (
@@ -278,8 +283,7 @@ class Report:
 
 def make_report(rules: Rules, X: Any = None, y: Any = None, **options: Any) -> Report:
     """Make the report of rules; the parameters are those of :func:`summarize`."""
-    rules.tree.require_classes("The report")
-    return Report(summarize(rules, X, y, **options))
+    return Report((summarize_values if rules.tree.is_regression else summarize)(rules, X, y, **options))
 
 
 def rules_to_page(rules: Rules) -> str:

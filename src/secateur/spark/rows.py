@@ -5,9 +5,11 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from secateur.counting.counted_evidence import Evidence, EvidencePlan
+from secateur.counting.targets import TargetCounter
 from secateur.errors import InputError
 from secateur.facts.stating import state_facts, whole_by_dtype
 from secateur.results.audit import AuditCounter
+from secateur.results.value_audit import ValueCounter
 from secateur.rows.row_source import Counter, Decider, ModelTerms, Progress, RowSource, Work
 from secateur.rows.sources import derives, own_features
 from secateur.rules.lines import LineCounter
@@ -16,6 +18,7 @@ from secateur.spark.columns import check_beside, list_tested, narrow_tree, place
 from secateur.spark.prediction import predict
 from secateur.spark.session import check_frame, spark_failures
 from secateur.spark.tasks import CountingTask, RowReader, sum_counts
+from secateur.spark.values import count_value_lines, count_values, sum_all_targets
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
 
@@ -69,6 +72,12 @@ class SparkRows(RowSource):
     ) -> Any:
         """Count evidence in tasks and audits in SQL; Spark shows its own progress."""
         self.check_labelled()
+        if isinstance(counter, TargetCounter):
+            return sum_all_targets(counter, self.df, self.y, self.weight)
+        if isinstance(counter, ValueCounter):
+            return count_values(counter.rules, self.df, self.y, self.weight)
+        if isinstance(counter, LineCounter) and counter.rules.tree.is_regression:
+            return count_value_lines(counter.rules, self.df, self.y, self.weight)
         if isinstance(counter, EvidencePlan):
             return self._count_evidence(counter)
         if isinstance(counter, AuditCounter):
@@ -97,7 +106,7 @@ class SparkRows(RowSource):
         )
 
     def _place(self, tree: Tree, features: Collection[int]) -> Any:
-        taken = check_beside(self.df, self.y, self.weight, tree.classes)
+        taken = check_beside(self.df, self.y, self.weight, None if tree.is_regression else tree.classes)
         return place_columns(self.df, tree, list(features), taken=taken, vector=self._vector)
 
     def _count_evidence(self, plan: EvidencePlan) -> Evidence:

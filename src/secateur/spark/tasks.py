@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from secateur.errors import InputError
 from secateur.facts.checking import check_facts
-from secateur.rows.checking import NO_WEIGHT, TOO_MUCH_WEIGHT, check_labels, check_rows, check_weights
+from secateur.rows.checking import NO_WEIGHT, TOO_MUCH_WEIGHT, check_answers, check_labels, check_rows, check_weights
 from secateur.rows.encoding import as_objects
 from secateur.rows.row_source import Counter
 from secateur.rows.rows import LabelledRows
@@ -55,13 +55,18 @@ class RowReader:
         rows = check_rows(self.tree, X, name=name, first=first)
         if self.checks_facts:
             check_facts(self.tree, rows, typed=self.typed, name=name, first_row=first)
-        class_ids = self._find_classes(table.column(n_features), first, f"y in {name}")
+        targets = None
+        if self.tree.is_regression:
+            found = table.column(n_features).to_numpy()
+            class_ids, targets = check_answers(self.tree, found, len(found), name=f"y in {name}", first=first)
+        else:
+            class_ids = self._find_classes(table.column(n_features), first, f"y in {name}")
         weights = None
         if self.has_weights:
             # All rows of a part may have weight 0; the driver sees whether there are others.
             found = np.asarray(table.column(n_features + 1).to_numpy(), dtype=np.float64)
             weights = check_weights(found, len(found), is_part=True, name=f"sample_weight in {name}", first=first)
-        return LabelledRows(rows, class_ids, weights)
+        return LabelledRows(rows, class_ids, weights, targets)
 
     def _check_lengths(self, lengths: Any, first: int, name: str) -> None:
         found = lengths.to_numpy()
