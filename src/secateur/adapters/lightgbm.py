@@ -118,7 +118,8 @@ def _find_booster(model: Any) -> tuple[Any, list[Label]]:
     if "Booster" in known:
         return model, [0, 1]
     check_fitted(model, model.__sklearn_is_fitted__())
-    return model.booster_, getattr(model, "classes_", np.arange(2)).tolist()
+    labels: list[Label] = [0, 1] if not hasattr(model, "classes_") else model.classes_.tolist()
+    return model.booster_, labels
 
 
 def _parse(text: str) -> tuple[dict[str, str], list[dict[str, str]]]:

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 Experiment = StrEnum(
     "Experiment",
-    [
-        *("deterministic", "cart", "optimal", "sparse", "runtime", "exhibits", "readings", "beyond", "regression"),
-        "all",
-    ],
+    "deterministic cart optimal sparse runtime exhibits readings beyond regression all",
 )
 ARMS = ("cart", "optimal")
 # The columns of the deterministic tables: the field of a row, its title, and how it is shown.

@@ -358,7 +358,7 @@ def _differs(line: Line, tolerance: float) -> str:
     other = f"(not (= n0 {line.class_id}))"
     if line.share is None:
         return other
-    within = Fraction(str(tolerance)) + ROUNDED * max(1, abs(Fraction(line.share)))
+    within = Fraction(str(tolerance)) + ROUNDED * max(Fraction(1), abs(Fraction(line.share)))
     ends = (Fraction(line.share) - within, Fraction(line.share) + within)
     return f"(or {other} (< v0 {_fraction(ends[0])}) (> v0 {_fraction(ends[1])}))"
 

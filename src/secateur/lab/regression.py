@@ -28,7 +28,7 @@ DEPTH = 6
 MOST_ROWS = 2_500
 FAR = 200  # of an EEG channel from its median: a loose electrode
 # Data set of the paper, and the place of the column to predict among its columns.
-COLUMNS = {
+COLUMNS: dict[str, tuple[str, int | str]] = {
     "EEG channel 7": ("EEG", 6),
     "german amount": ("german", "amount"),
     "adult hours": ("adult", "hours-per-week"),
@@ -138,17 +138,13 @@ def summarize_regression(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
         names = dict.fromkeys(row["target"] for row in mine)
         by_target = [[row for row in mine if row["target"] == name] for name in names]
 
-        def mean(find: Callable[[dict[str, Any]], float], groups: Any = by_target) -> float:
-            return fmean(fmean(map(find, group)) for group in groups)
+        def mean(name: str, groups: Any = by_target) -> float:
+            return fmean(fmean(float(row[name]) for row in group) for group in groups)
 
-        table.append(
-            {
-                "form": form,
-                "conditions": mean(lambda row: 100.0 * row["conditions"] / max(row["every"], 1)),
-                **{name: mean(lambda row, name=name: float(row[name])) for name in ("lines", "r2_of_tree", "delta_r2")},
-                "largest": max(row["largest"] for row in mine),
-            }
-        )
+        for row in mine:
+            row["percent"] = 100.0 * row["conditions"] / max(row["every"], 1)
+        means = {name: mean(name) for name in ("lines", "r2_of_tree", "delta_r2")}
+        table.append({"form": form, "conditions": mean("percent"), **means, "largest": max(r["largest"] for r in mine)})
     return sorted(table, key=lambda row: row["form"].startswith("pruned"))
 
 

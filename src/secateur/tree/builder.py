@@ -69,7 +69,7 @@ class TreeBuilder:
         dtype: str = "float32",
     ) -> None:
         self._is_regression = classes is None
-        self._classes = [VALUE] if classes is None else list(classes)
+        self._classes: list[Label] = [VALUE] if classes is None else list(classes)
         self._names = [str(name) for name in feature_names]
         self._dtype = dtype
         self._categories = {self._feature(name): list(levels) for name, levels in (categories or {}).items()}

@@ -220,7 +220,7 @@ def label_rows(
         table, readings, told = read_for_tree(table, tree, beside)
         rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)
         notes += [*told, *describe_unseen(rows, tree, table.name)]
-        how = {"readings": readings, "is_regression": True, "pattern": numbers.pattern}
+        how: dict[str, Any] = {"readings": readings, "is_regression": True, "pattern": numbers.pattern}
         return TrainingTable(rows, numbers.values, target, (), (), tuple(notes), **how)
     is_blank_kept = any(isinstance(one, str) and one.strip(" ") != one for one in tree.classes.tolist())
     kept, labels, notes, _ = read_labels(table, target, drop_classes, as_text=is_blank_kept)
