@@ -12,7 +12,7 @@ from secateur.errors import InputError
 from secateur.export.listing import make_listing
 from secateur.results.answer import describe_measured, describe_values, find_target, name_target
 from secateur.rows.row_source import GivenRows
-from secateur.rules.deciding import without_facts
+from secateur.rules.lines import without_facts
 from secateur.words.conditions import count_of
 from secateur.words.targets import read_amount
 
@@ -110,7 +110,7 @@ def _count(rules: Rules, given: GivenRows) -> dict[str, Any]:
     values = rules.answers
     with rules._open(*given) as rows:
         tree = without_facts(rules.tree)
-        ends = [(one.min(), one.max()) for one in rows.map(tree, lambda listed: listed.targets) if len(one)]
+        ends = [(one.min(), one.max()) for one in rows.map(tree, lambda listed: np.asarray(listed.targets)) if len(one)]
         low = float(min(*values, *(least for least, _ in ends)))
         high = float(max(*values, *(largest for _, largest in ends)))
         limits = np.linspace(low, high if high > low else low + 1.0, N_BINS + 1)

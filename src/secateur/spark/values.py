@@ -12,7 +12,7 @@ from secateur.counting.targets import TargetCounter
 from secateur.errors import InputError
 from secateur.methods import Deletions, Why
 from secateur.results.value_audit import ValueCounts
-from secateur.rules.deciding import LineCounts
+from secateur.rules.lines import LineCounts
 from secateur.spark.columns import check_beside, list_tested, place_columns, quote
 from secateur.spark.session import name_rows, spark_failures
 
