@@ -63,7 +63,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for 
 Dialect = Annotated[
     str,
     typer.Option(
-        help="SQL dialect: duckdb, postgres, spark, sqlite, tsql, bigquery or snowflake.",
+        help="SQL dialect: duckdb, postgres, spark, sqlite, tsql, bigquery, snowflake, databricks, redshift, mysql, "
+        "trino or clickhouse.",
         autocompletion=complete_dialect,
     ),
 ]

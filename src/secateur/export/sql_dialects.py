@@ -3,8 +3,8 @@
 Numbers: a tree of float32 compares numbers that are rounded to four bytes. A database that has such a type rounds to
 it; the others compare the number itself with the last double that rounds to the limit, which is the same test.
 
-NaN: DuckDB, PostgreSQL, Spark and Snowflake hold it equal to itself and above all numbers, BigQuery holds it equal to
-nothing, SQLite and SQL Server have none.
+NaN: DuckDB, PostgreSQL, Spark, Databricks, Redshift and Snowflake hold it equal to itself and above all numbers,
+BigQuery, Trino and ClickHouse hold it equal to nothing, SQLite, SQL Server and MySQL have none.
 
 Casts: PostgreSQL refuses to round a tiny number to zero, and DuckDB, PostgreSQL and SQL Server one that is too large.
 SQLite would take any text for the number 0, so nothing is cast there.
@@ -37,6 +37,7 @@ class SqlDialect:
     other_types: tuple[str, ...] = ()  # what it says of values that are no texts, where a row has a type of its own
     truth_type: str = ""  # what it calls a column of truth values, where such a column may stand for texts
     number_types: str = ""  # what it calls one of numbers, as a regular expression, where it can read amounts and dates
+    ignores_trailing: bool = False  # texts that differ only in blanks at their end are equal
     folds_names: bool = True  # names that differ only in case are the same name
 
 
@@ -80,11 +81,30 @@ SQL_SERVER = SqlDialect(
     attach="lateral",
     text="NVARCHAR(MAX)",
     collation="Latin1_General_100_BIN2",
+    ignores_trailing=True,
 )
 BIGQUERY = SqlDialect("bigquery", "BigQuery", has_nan="unequal")
 SNOWFLAKE = SqlDialect("snowflake", "Snowflake", folds_names=False)
+DATABRICKS = SqlDialect("databricks", "Databricks", "FLOAT", attach="lateral")
+REDSHIFT = SqlDialect("redshift", "Redshift", text="VARCHAR(MAX)", ignores_trailing=True)
+MYSQL = SqlDialect(
+    *("mysql", "MySQL"),
+    has_nan="no",
+    has_infinity=False,
+    attach="lateral",
+    text="CHAR",
+    collation="utf8mb4_0900_bin",  # of connections with the character set utf8mb4, which is the default
+)
+TRINO = SqlDialect("trino", "Trino", has_nan="unequal", attach="lateral")
+CLICKHOUSE = SqlDialect("clickhouse", "ClickHouse", has_nan="unequal", folds_names=False)
 
-DIALECTS = {dialect.name: dialect for dialect in (DUCKDB, POSTGRES, SPARK, SQLITE, SQL_SERVER, BIGQUERY, SNOWFLAKE)}
+DIALECTS = {
+    dialect.name: dialect
+    for dialect in (
+        *(DUCKDB, POSTGRES, SPARK, SQLITE, SQL_SERVER, BIGQUERY, SNOWFLAKE),
+        *(DATABRICKS, REDSHIFT, MYSQL, TRINO, CLICKHOUSE),
+    )
+}
 ALIASES = {
     **{"mssql": "tsql", "sql server": "tsql", "sqlserver": "tsql"},
     **{"pg": "postgres", "postgresql": "postgres", "sparksql": "spark"},

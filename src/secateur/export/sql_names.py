@@ -75,18 +75,18 @@ def check_columns(columns: Iterable[Column], dialect: SqlDialect) -> None:
                 f"The categories of column {column.name!r} are of several types, but a column of a table has one: "
                 "fit the tree on labels of one type."
             )
-        if dialect.name == "tsql" and is_text(column):
-            _check_trailing(column)
+        if dialect.ignores_trailing and is_text(column):
+            _check_trailing(column, dialect)
 
 
-def _check_trailing(column: Column) -> None:
-    """Refuse texts that differ only in trailing blanks, which SQL Server ignores."""
+def _check_trailing(column: Column, dialect: SqlDialect) -> None:
+    """Refuse texts that differ only in trailing blanks, which the database ignores."""
     first: dict[str, Label] = {}
     for label in column.labels or ():
         short = str(label).rstrip(" ")
         if short in first:
             raise ParameterError(
-                f"The categories {first[short]!r} and {label!r} of column {column.name!r} are the same in SQL Server, "
-                "which ignores blanks at the end: rename one of them."
+                f"The categories {first[short]!r} and {label!r} of column {column.name!r} are the same in "
+                f"{dialect.full_name}, which ignores blanks at the end: rename one of them."
             )
         first[short] = label

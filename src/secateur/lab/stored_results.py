@@ -37,7 +37,10 @@ VERSIONS = ("secateur", "scikit-learn", "te2rules", "pystreed", "pycontree")
 
 @cache
 def _load(study: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(gzip.decompress((STORED / f"{study}.json.gz").read_bytes()))
+    place = STORED / f"{study}.json.gz"
+    if not place.is_file():
+        raise InputError(f"Stored results of {study} are in a clone of the repository only; run the study again.")
+    found: dict[str, Any] = json.loads(gzip.decompress(place.read_bytes()))
     return found
 
 
