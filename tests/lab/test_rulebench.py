@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,28 @@ def test_a_method_and_a_learner_are_functions() -> None:
     assert guess["accuracy"] == pytest.approx(100 / 3, abs=1)
 
 
+def test_a_line_is_a_sequence_of_conditions_and_no_text() -> None:
+    def learn(X: Any, y: Any) -> Guess:
+        found = Guess(X, y)
+        found.lines = ["petal width > 1"]  # type: ignore[list-item]
+        return found
+
+    (row,) = bench({"texts": learn}, datasets=["iris"], splits=1).rows
+    assert row["failed"] == "InputError: Expected each of `lines` as a sequence of conditions, found a text."
+
+
+def test_a_method_is_compared_with_stored_ones_on_the_same_trees() -> None:
+    found = bench({"mine": lambda tree, X, y: secateur.simplify(tree, X, y)}, datasets=["iris", "wine"], splits=2)
+    same = found.compare("mine", "list")
+    assert (same.by_dataset, same.p) == ({"iris": 0.0, "wine": 0.0}, 1.0)
+    assert found.compare("mine", "merging bounds").typical < -20
+    found.rows[0]["edges"] += 1  # another tree
+    found.rows[1]["edges"] += 1
+    assert list(found.compare("mine", "list").by_dataset) == ["wine"]
+    with pytest.raises(InputError, match="found none"):
+        found.compare("mine", "list", tree="streed")
+
+
 def test_what_fails_is_told_and_the_run_goes_on() -> None:
     found = bench({"bad": fail, "mine": shorten}, datasets=["iris"], splits=1)
     assert [row["failed"] for row in found.rows] == ["ZeroDivisionError: no rows", None]
@@ -99,9 +122,11 @@ def test_finished_splits_are_reused_until_the_method_changes(tmp_path: Path) -> 
 
 def test_data_of_ones_own_and_rejected_names() -> None:
     X = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
-    own = Dataset("own", X, (X[:, 0] > 0).astype(np.int64), ("a", "b", "c"), "class", ("no", "yes"))
+    own = Dataset("own", X, np.where(X[:, 0] > 0, "yes", "no"), ("a", "b", "c"), "class", ("no", "yes"))
     (row,) = bench({"mine": shorten}, datasets=[own], splits=1).rows
     assert (row["dataset"], row["accuracy"] > 80) == ("own", True)
+    studies = [run.make_study({}, {"own": replace(own, X=values)}) for values in (X, X + 1)]
+    assert studies[0].settings != studies[1].settings  # other rows of the same name are run again
     with pytest.raises(ParameterError, match="Did you mean 'iris'"):
         bench({"mine": shorten}, datasets=["iri"])
     with pytest.raises(ParameterError, match="kind of tree 'cart-5'"):

@@ -79,16 +79,18 @@ class Results:
 
     def values(self, method: str, metric: str, tree: str) -> dict[tuple[str, int], float]:
         """One number of every data set and split; those without are left out."""
-        found = {}
-        for row in self.rows:
-            if (row["method"], row["tree"]) == (method, tree):
-                value = measure(row, metric)
-                if value is not None:
-                    found[row["dataset"], row["split"]] = value
-        return found
+        return {key: value for key, (value, _) in self._find(method, metric, tree).items()}
+
+    def _find(self, method: str, metric: str, tree: str) -> dict[tuple[str, int], tuple[float, int | None]]:
+        """The same, each with the edges of its tree."""
+        rows = [row for row in self.rows if (row["method"], row["tree"]) == (method, tree)]
+        found = {(row["dataset"], row["split"]): (measure(row, metric), row["edges"]) for row in rows}
+        return {key: (value, edges) for key, (value, edges) in found.items() if value is not None}
 
     def compare(self, method: str, other: str, metric: str = "read", tree: str = "cart-6") -> Comparison:
         """Compare two methods in one metric, paired by split; a method that was not run is taken from the stored ones.
+
+        Splits count whose trees have the same number of edges: another release of scikit-learn may fit other trees.
 
         Parameters
         ----------
@@ -105,14 +107,14 @@ class Results:
         Comparison
         """
         ours, theirs = (
-            (self if name in self.methods else load_stored()).values(name, metric, tree) for name in (method, other)
+            (self if name in self.methods else load_stored())._find(name, metric, tree) for name in (method, other)
         )
-        both = [key for key in ours if key in theirs]
+        both = [key for key in ours if key in theirs and ours[key][1] == theirs[key][1]]
         if not both:
             raise InputError(f"Expected rows of {method!r} and {other!r} on {tree} trees with {metric}, found none.")
         pairs: dict[str, list[float]] = {}
         for dataset, split in both:
-            pairs.setdefault(dataset, []).append(ours[dataset, split] - theirs[dataset, split])
+            pairs.setdefault(dataset, []).append(ours[dataset, split][0] - theirs[dataset, split][0])
         return compare_pairs({dataset: np.array(found) for dataset, found in pairs.items()})
 
     def to_page(self, tree: str = "cart-6") -> Page:

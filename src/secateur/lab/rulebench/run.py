@@ -19,8 +19,10 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +32,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.datasets import Dataset
-from secateur.errors import ParameterError, did_you_mean
+from secateur.errors import InputError, ParameterError, did_you_mean
 from secateur.lab.experiment import run_arm
 from secateur.lab.lists import count_checks
 from secateur.lab.operations import count_work
@@ -124,7 +126,7 @@ def bench(
     [True, True]
     """
     chosen = _list_methods() if methods is None else dict(methods)
-    own = {data.name: data for data in datasets or () if isinstance(data, Dataset)}
+    own = {data.name: _code(data) for data in datasets or () if isinstance(data, Dataset)}
     names = [data.name if isinstance(data, Dataset) else data for data in (SOURCES if datasets is None else datasets)]
     _reject_unknown(names, {**SOURCES, **own}, "data set")
     _reject_unknown(trees, {name: kind for name, kind in KINDS.items() if name != NO_TREE}, "kind of tree")
@@ -149,8 +151,21 @@ def bench(
 def make_study(methods: Mapping[str, Method], own: Mapping[str, Dataset] | None = None) -> Study:
     """Make the study that measures methods; finished splits are reused for the same ones."""
     digests = {name: _digest(method) for name, method in methods.items()}
-    settings = {"methods": digests, "most_rows": [MOST_TRAINING, MOST_TEST], "checked": [SOME_SPLITS, CHECKED_ROWS]}
+    tables = {
+        name: hashlib.sha256(data.X.tobytes() + data.y.tobytes()).hexdigest() for name, data in (own or {}).items()
+    }
+    settings = {
+        "methods": digests,
+        "own": tables,
+        "most_rows": [MOST_TRAINING, MOST_TEST],
+        "checked": [SOME_SPLITS, CHECKED_ROWS],
+    }
     return Study("rulebench", partial(measure_split, methods=methods), settings, partial(_load, own=dict(own or {})))
+
+
+def _code(data: Dataset) -> Dataset:
+    """Code the classes of a data set 0, 1, … in sorted order."""
+    return replace(data, y=np.unique(data.y, return_inverse=True)[1])
 
 
 def _load(name: str, data_dir: str | None, *, own: Mapping[str, Dataset]) -> Dataset:
@@ -216,9 +231,10 @@ def _digest(method: Method) -> str:
 @cache
 def find_commit() -> dict[str, str]:
     """Name the commit of the sources, where they are a checkout."""
+    if not (PACKAGE.parents[1] / ".git").exists() or which("git") is None:
+        return {}
     asked = ["git", "-C", str(PACKAGE), "rev-parse", "--short=12", "HEAD"]
-    ran = subprocess.run(asked, capture_output=True, text=True, check=False)
-    return {"commit": ran.stdout.strip()} if ran.returncode == 0 else {}
+    return {"commit": subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()}
 
 
 def split_rows(data: Dataset, split: int) -> tuple[Any, Any, Any, Any]:
@@ -282,7 +298,9 @@ def _measure(text: Any, source: secateur.Rules | None, X: Any, y: Any) -> dict[s
             audit = text.audit(X, y)
             measured |= {name: none_if_nan(getattr(audit, name)) for name in AUDITED}
     else:
-        lines = [tuple(line) for line in text.lines]
+        lines = list(text.lines)
+        if any(isinstance(line, str) for line in lines):
+            raise InputError("Expected each of `lines` as a sequence of conditions, found a text.")
         measured = {"conditions": sum(map(len, lines)), "lines": len(lines)}
     answers = np.asarray(text.predict(X))
     shares = text.predict_proba(X) if hasattr(text, "predict_proba") else None
