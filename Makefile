@@ -104,7 +104,7 @@ reproduce-docs: .venv/.dev  ## Store what is finished in ./reproduction, and wri
 	if [ -d reproduction ]; then $(BIN)/python -m secateur.lab.stored_results reproduction; fi
 	$(BIN)/python -m secateur.lab.documents docs
 
-rulebench: .venv/.dev  ## Every method on 72 data sets and six kinds of trees (hours; resumes in ./rulebench)
+rulebench: .venv/.dev  ## Every method on 80 data sets and six kinds of trees (hours; resumes in ./rulebench)
 	nice -n 10 $(BIN)/secateur bench --trees cart-4,cart-6,cart-unpruned,cart-pruned,streed,contree
 
 # Weka is unpacked from Debian's package, not installed; without it its learners are left out.

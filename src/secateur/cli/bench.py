@@ -23,7 +23,7 @@ def command(
     method: Annotated[
         list[str] | None, typer.Option(metavar="FILE:NAME", help="A function of yours, such as mine.py:shorten.")
     ] = None,
-    datasets: Annotated[str | None, typer.Option(help="Data sets, comma-separated; by default all 72.")] = None,
+    datasets: Annotated[str | None, typer.Option(help="Data sets, comma-separated; by default all 80.")] = None,
     trees: Annotated[
         str, typer.Option(help="cart-4, cart-6, cart-unpruned, cart-pruned, streed, contree; comma-separated.")
     ] = "cart-6",

@@ -96,7 +96,7 @@ def bench(
         sequence of lines, each a sequence of conditions; where it has ``predict_proba``, too, its probabilities are
         scored. By default all of secateur's.
     datasets : sequence of str or Dataset, default=None
-        Names of RuleBench's data sets, or data sets of your own; by default all 72.
+        Names of RuleBench's data sets, or data sets of your own; by default all 80.
     trees : sequence of str, default=("cart-6",)
         Kinds of trees: cart-4, cart-6, cart-unpruned, cart-pruned, streed, contree. Learners need none.
     splits : int, default=10
