@@ -15,6 +15,7 @@ import numpy as np
 from secateur.lab.documents import fill_page
 from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.pages import Page, to_markdown
+from secateur.lab.rulebench.data import SOURCES
 from secateur.lab.rulebench.results import Results, by_dataset, load_stored
 from secateur.lab.rulebench.run import NONE, OURS, PRUNED
 from secateur.lab.rulebench.statistics import Comparison, Ranking, compare_pairs, rank_methods
@@ -96,11 +97,11 @@ def table_page(results: Results, tree: str = MAIN) -> Page:
     return Page("The table to cite", note, header, tuple(rows))
 
 
-def _count(results: Results) -> tuple[int, int]:
-    """Count the data sets, and the splits that each has at least on the main trees."""
+def _count(results: Results, tree: str = MAIN) -> tuple[int, int]:
+    """Count the data sets, and the splits that each has at least on a kind of trees."""
     found: dict[str, set[int]] = {}
     for row in results.rows:
-        if row["tree"] == MAIN and row["method"] == NONE:
+        if row["tree"] == tree and row["method"] == NONE and not row["failed"]:
             found.setdefault(row["dataset"], set()).add(row["split"])
     return len(found), min(map(len, found.values()))
 
@@ -115,8 +116,9 @@ def trees_page(results: Results, metric: str = "read", title: str = "Conditions 
     ]
     leaves = ("leaves of the tree", *(results.show_mean(NONE, "leaves", tree) for tree in kinds))
     counted = ("data sets", *(str(len(_means(results, NONE, "conditions", tree))) for tree in kinds))
+    splits = ("splits of each", *(str(_count(results, tree)[1]) for tree in kinds))
     note = "means over splits, then over the data sets that have such trees"
-    return Page(title, note, ("method", *kinds), (*rows, leaves, counted))
+    return Page(title, note, ("method", *kinds), (*rows, leaves, counted, splits))
 
 
 def statements_page(results: Results) -> Page:
@@ -215,9 +217,12 @@ def summary(results: Results) -> str:
     run_with = ", ".join(
         f"{name} {' and '.join(found)}" for name, found in results.versions.items() if name not in ("commit", "sources")
     )
+    found = {row["dataset"] for row in results.rows}
+    missing = [name for name in SOURCES if name not in found]  # the dearest: large tables, and trees of many leaves
+    left = f" Not run yet, because they take longest: {', '.join(missing)}." if missing else ""
     return (
         f"{len(results.rows):,} rows: {n_datasets} data sets × {n_splits} splits, {len(kinds)} kinds of trees. "
-        f"{len(results.failures):,} rows tell of failures{': ' + told if told else ''}. Run with {run_with}.\n"
+        f"{len(results.failures):,} rows tell of failures{': ' + told if told else ''}. Run with {run_with}.{left}\n"
     )
 
 
