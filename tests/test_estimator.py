@@ -24,7 +24,7 @@ from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
@@ -738,3 +738,27 @@ def test_a_pipeline_of_one_tree_is_read_as_that_tree() -> None:
     model = RuleClassifier(source).fit(X, y, sample_weight=np.ones(len(y)))
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     assert np.array_equal(model.predict(X), secateur.simplify(tree, X, y).predict(X))
+
+
+def test_rows_that_are_held_out_are_counted_and_not_fitted() -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    weights = np.random.default_rng(0).random(len(y)) + 0.5
+    for rows, weight in ((X, None), (X.to_numpy(), weights)):
+        model = RuleClassifier(holdout=0.25, random_state=3).fit(rows, y, sample_weight=weight)
+        kept, left = train_test_split(np.arange(len(y)), test_size=0.25, stratify=y, random_state=3)
+        unseen = model.rules_.unseen
+        assert unseen is not None
+        assert unseen.rows is None
+        expected = np.ones(len(y)) if weight is None else weight
+        assert unseen.leaf_counts.sum() == pytest.approx(expected[left].sum())
+        assert model.rules_.leaf_counts.sum() == pytest.approx(expected[kept].sum())
+        again = RuleClassifier(random_state=3).fit(
+            *((rows.iloc if hasattr(rows, "iloc") else rows)[np.sort(kept)], y[np.sort(kept)]),
+            sample_weight=None if weight is None else weight[np.sort(kept)],
+        )
+        assert (again.predict(rows) == model.predict(rows)).all()
+    assert RuleClassifier().fit(X, y).rules_.unseen is None
+    with pytest.raises(ParameterError, match="holdout is for a tree that is fitted here"):
+        RuleClassifier(FrozenEstimator(DecisionTreeClassifier().fit(X, y)), holdout=0.25).fit(X, y)
+    with pytest.raises(InputError, match=r"Cannot hold out a share of 0\.9 of 4 rows"):
+        RuleClassifier(holdout=0.9).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])

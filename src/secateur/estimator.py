@@ -19,8 +19,9 @@ from sklearn.base import (
     is_regressor,
 )
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, validate_data
@@ -81,6 +82,11 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         fitted = clone(source)
         X, y = self._check_training_rows(fitted, X, y)
         weights = check_weights(sample_weight, len(y))
+        kept, left = self._split_rows(fitted, y)
+        X_new, y_new, weights_new = None, None, None
+        if len(left):
+            X, X_new, y, y_new = _safe_indexing(X, kept), _safe_indexing(X, left), y[kept], y[left]
+            weights, weights_new = (None, None) if weights is None else (weights[kept], weights[left])
         _set_seeds(fitted, self.random_state)
         fitted.fit(X, y, **self._route(fitted, weights, fit_params))
         if is_ensemble(_thaw(fitted)):
@@ -88,12 +94,27 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         else:
             if self.accepts_missing is None and not isinstance(fitted, FrozenEstimator) and _reads_numbers(fitted):
                 options["accepts_missing"] = holds_missing(X) or None  # known, where simplify would have to infer it
-            rules = simplify(_thaw(fitted), X, y, sample_weight=weights, **options).without_rows()
+            rules = simplify(_thaw(fitted), X, y, sample_weight=weights, **options)
+            rules = (rules if X_new is None else rules.measure(X_new, y_new, weights_new)).without_rows()
         self.estimator_ = fitted
         if not self._is_regression:
             self.classes_ = np.asarray(getattr(fitted, "classes_", rules.tree.classes))
         self.rules_ = rules
         return self
+
+    def _split_rows(self, fitted: Any, y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find the rows to fit to, and those to measure on."""
+        share, every = check_share("holdout", getattr(self, "holdout", 0.0)), np.arange(len(y))
+        if not share:
+            return every, every[:0]
+        if isinstance(fitted, FrozenEstimator) or is_ensemble(fitted):
+            raise ParameterError("holdout is for a tree that is fitted here: leave it out, and call rules_.measure.")
+        seed = self.random_state if isinstance(self.random_state, int) else 0
+        try:
+            kept, left = train_test_split(every, test_size=share, stratify=y, random_state=seed)
+        except ValueError as error:
+            raise InputError(f"Cannot hold out a share of {share:g} of {len(y):,} rows: pass less, or 0.") from error
+        return np.sort(kept), np.sort(left)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class or value of each row by the line that decides it.
@@ -323,8 +344,11 @@ class RuleClassifier(ClassifierMixin, _RuleEstimator):  # type: ignore[misc]
         What you know about the columns, as :func:`secateur.simplify` takes it.
     domain_knowledge : bool, default=True
         Whether exact tests may use groups, whole numbers and facts.
+    holdout : float in [0, 1), default=0.0
+        Share of the rows to set aside, a part of each class, and to measure the rules on: ``rules_.lines[i].unseen``.
+        By default the tree is fitted to all rows, because scikit-learn sets rows aside itself.
     random_state : int, RandomState instance or None, default=None
-        Seed of the tree and of all steps before it; None leaves theirs as they are.
+        Seed of the tree, of all steps before it and of ``holdout``; None leaves theirs as they are.
 
     Attributes
     ----------
@@ -363,13 +387,15 @@ class RuleClassifier(ClassifierMixin, _RuleEstimator):  # type: ignore[misc]
     >>> print(RuleClassifier(tree, class_names=names).fit(X, y).rules_)
     These rules predict the class: of 150 training rows, 33.3% are setosa, 33.3% versicolor and 33.3% virginica.
     <BLANKLINE>
-    1. setosa     if petal width (cm) ≤ 0.8    50 rows, 100.0% setosa
-    2. virginica  if petal width (cm) > 1.75   46 rows, 97.8% virginica
-    3. versicolor otherwise                    54 rows, 90.7% versicolor
+    1. setosa     if petal width (cm) ≤ 0.8    50 of 50 setosa in training; states 100.0%
+    2. virginica  if petal width (cm) > 1.75   45 of 46 virginica in training; states 97.8%
+    3. versicolor otherwise                    49 of 54 versicolor in training; states 90.7%
     <BLANKLINE>
-    Right for 96.0% of the 150 training rows; always saying setosa is right for 33.3%.
+    Right for 96.0% of 150 training rows; always saying setosa is right for 33.3%.
+    New rows usually do worse than training rows: measure(X_new, y_new) counts them.
     No answer changes, and its probability moves by no more than 10 points, for any possible row.
     The first line that holds decides.
+    “States” is the probability of its class that a line gives a row, from training rows.
     """
 
     def __init__(
@@ -399,6 +425,7 @@ class RuleClassifier(ClassifierMixin, _RuleEstimator):  # type: ignore[misc]
         integers: Any = None,
         facts: Any = None,
         domain_knowledge: bool = True,
+        holdout: float = 0.0,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -425,6 +452,7 @@ class RuleClassifier(ClassifierMixin, _RuleEstimator):  # type: ignore[misc]
         self.integers = integers
         self.facts = facts
         self.domain_knowledge = domain_knowledge
+        self.holdout = holdout
         self.random_state = random_state
 
     def predict_proba(self, X: Any, of: str = "line") -> NDArray[np.float64]:

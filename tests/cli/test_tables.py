@@ -94,13 +94,15 @@ def test_simplify_tells_what_was_left_out_the_rules_and_what_is_preserved(files:
     result = invoke("simplify", files / "loans.csv", "--target", "outcome", *MISMATCH, "--verbose")
     rules = load(files / "rules.json")
     assert result.exit_code == 0
-    assert "loans.csv predicts outcome: of 398 training rows, " in one_line(result.stdout)
+    assert "loans.csv predicts outcome: of 298 training rows, " in one_line(result.stdout)
+    aside = "Set aside 100 of 398 rows, drawn from each class (seed 0), to measure on; the tree has not seen them"
+    assert f"{aside} (--holdout 0 uses all)." in one_line(result.stdout)
     assert "Left out 2 rows without a value of 'outcome'." in result.stdout
     assert "Left out 'bank': it has the same value in every row." in result.stdout
     for rule in rules:
         assert f"{rule.class_name} if {rule.asked}" in one_line(result.stdout)
-    assert "of the 398 rows that the tree was fitted to (the tree: " in one_line(result.stdout)
-    assert "; always saying repaid is right for 61.3%." in one_line(result.stdout)
+    assert "of 100 unseen rows" in one_line(result.stdout)
+    assert "; always saying repaid is right for 61.0%." in one_line(result.stdout)
     assert "Verified." in result.stdout
     left = f"{rules.n_conditions} of {rules.tree_conditions} conditions left"
     assert f"One rule for each of {len(rules)} leaves, by {rules.method}: {left}." in result.stdout
@@ -110,8 +112,8 @@ def test_what_rules_of_leaves_change_is_told_beside_the_guarantee_of_their_metho
     shown = invoke(*run(files), "--each-leaf", "--method", "quinlan").stdout
     content = json.loads(invoke(*run(files), "--each-leaf", "--method", "quinlan", "--json").stdout)
     told, audit = one_line(shown), content["audit"]
-    assert f"Right for {audit['accuracy']:.1f}% of the 398 rows that the tree was fitted to (the tree: " in told
-    assert f"The answer differs from the tree's on {100 - audit['agreement']:.1f}% of the training rows" in told
+    assert f"Right for {audit['accuracy']:.1f}% of 100 unseen rows" in told
+    assert f"The answer differs from the tree's on {100 - audit['agreement']:.1f}% of these rows; on new rows, " in told
     assert "An independent check recounted the training rows." in told
     assert f"Guarantee: {content['guarantee']}" in told
     assert "No answer changes" not in told
@@ -142,7 +144,7 @@ def test_simplify_prints_a_short_list(file: str, budget: str, files: Path) -> No
     assert rules.guarantee in one_line(verbose.replace("│", " "))
     assert "differs from the tree on " in verbose
     assert ("Verified." in verbose) == (budget == "0")
-    unpriced = "numbers behind these kinds of reasons are taken as stated: paid, too-dear"
+    unpriced = "numbers behind these kinds of reasons are taken as stated: "
     assert (unpriced in one_line(verbose)) == (budget != "0")
     reasons = one_line(invoke(*run(files), "--budget", budget, "--reasons").stdout)
     assert all(reason.text in reasons for rule in rules for reason in rule.reasons.values())
@@ -210,9 +212,9 @@ def test_a_budget_is_of_the_list_and_a_conflict_of_the_method(files: Path) -> No
     assert (leaves["each_leaf"], leaves["budget"], leaves["parameters"]["max_conflict"]) == (True, 0, 0.1)
     few = json.loads(invoke(*run(files), "--budget", "0.1", "--tolerance", "0.2", "--json").stdout)
     assert (few["each_leaf"], few["method"], few["budget"], few["tolerance"]) == (False, "exact", 0.1, 0.2)
-    assert few["audit"]["agreement"] >= 90
+    assert few["audit"]["agreement"] >= 80
     assert few["tree_rules"] == leaves["tree_rules"] == leaves["n_rules"] > few["n_rules"]
-    both = json.loads(invoke(*run(files), *of_method, "--budget", "0.2").stdout)
+    both = json.loads(invoke(*run(files), *of_method, "--budget", "0.2", "--holdout", "0").stdout)
     assert (both["method"], both["budget"], both["parameters"]["max_conflict"]) == ("budgeted", 0.2, 0.1)
 
 
@@ -240,13 +242,15 @@ def test_the_model_that_is_saved_predicts_what_exact_rules_predict(files: Path) 
 
 
 def test_a_model_that_is_brought_gives_the_same_rules(files: Path, tmp_path: Path) -> None:
-    for source in ("model.skops", "exact.json"):
+    whole = (*run(files), "--each-leaf", "--holdout", "0", "--save-model", tmp_path / "whole.skops")
+    assert invoke(*whole, "-o", tmp_path / "whole.json", "-q").exit_code == 0
+    for source in ("whole.skops", "whole.json"):
         result = invoke(
-            *("simplify", files / "loans.csv", "--target", "outcome", "--model", files / source),
-            *("--each-leaf", "--export", "json", "--output", tmp_path / source),
+            *("simplify", files / "loans.csv", "--target", "outcome", "--model", tmp_path / source),
+            *("--each-leaf", "--export", "json", "--output", tmp_path / f"again-{source}"),
         )
         assert result.exit_code == 0, result.output
-        found, expected = load(tmp_path / source), load(files / "exact.json")
+        found, expected = load(tmp_path / f"again-{source}"), load(tmp_path / "whole.json")
         assert found.leaf_support.tolist() == expected.leaf_support.tolist()
         assert find_tree_differences(found.tree, expected.tree) == []
 
@@ -275,7 +279,7 @@ def test_json_is_one_document_and_nothing_else(files: Path) -> None:
     assert content["each_leaf"] is True
     assert content["n_conditions"] == load(files / "rules.json").n_conditions
     assert content["rules"] == json.loads((files / "rules.json").read_text())
-    assert content["audit"]["n_rows"] == 398
+    assert content["audit"]["n_rows"] == 100
     assert any("bank" in note for note in content["notes"])
     few = json.loads(invoke("simplify", files / "loans.csv", "--target", "outcome", "--json").stdout)
     rules = load(files / "list.json")
@@ -326,14 +330,15 @@ def test_an_export_goes_to_the_screen_alone_or_to_a_file(kind: str, files: Path,
 def test_the_ending_of_the_output_tells_the_format(files: Path, tmp_path: Path) -> None:
     invoke("export", files / "exact.json", "-o", tmp_path / "rules.py")
     assert "def predict" in (tmp_path / "rules.py").read_text()
-    assert invoke("export", files / "exact.json", "-o", "-", "-f", "sql").stdout.startswith("-- 19 rules by secateur")
+    assert invoke("export", files / "exact.json", "-o", "-", "-f", "sql").stdout.startswith("-- 18 rules by secateur")
 
 
 def test_rows_that_are_held_out_are_measured_on(files: Path) -> None:
     arguments = ("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.25", "--json")
     content = json.loads(invoke(*arguments).stdout)
     assert content["audit"]["n_rows"] == 100
-    assert content["audited_on"] == "100 rows that the tree has not seen"
+    assert content["audited_on"] == "100 unseen rows"
+    assert content["measures"]["rows"] == "100 unseen rows"
 
 
 def test_what_the_table_shows_is_a_stated_fact_unless_no_facts_are_taken(files: Path) -> None:
@@ -377,9 +382,10 @@ def test_options_that_would_do_nothing_are_refused(files: Path) -> None:
 
 def test_nobody_says_that_a_model_has_not_seen_the_rows_held_out(files: Path) -> None:
     command = ("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.3")
-    assert "rows that the tree has not seen" in one_line(invoke(*command).stdout)
+    assert "of 120 unseen rows" in one_line(invoke(*command).stdout)
     brought = invoke(*command, "--model", files / "model.skops").stdout
     assert "has not seen" not in brought
+    assert "unseen" not in brought
     assert "rows set aside, which the model may have seen" in one_line(brought)
 
 
@@ -600,7 +606,12 @@ def test_verify_takes_the_rows_that_were_fitted_where_some_were_held_out(files: 
     invoke("simplify", files / "loans.csv", *options, *made)
     assert invoke("verify", tmp_path / "rules.json", "--data", files / "loans.csv", *options, *model).exit_code == 0
     assert invoke("verify", tmp_path / "rules.json", "--data", files / "loans.csv", *options).exit_code == 2
-    assert invoke("verify", tmp_path / "rules.json", "--data", files / "loans.csv", *options[:2]).exit_code == 1
+    again = ("verify", tmp_path / "rules.json", "--data", files / "loans.csv", *options[:2], *model)
+    assert invoke(*again).exit_code == 0, "the file says which rows were set aside"
+    assert invoke(*again, "--holdout", "0").exit_code == 1
+    for more in (("--split-by", "income"), ("--group", "age")):
+        assert invoke("simplify", files / "loans.csv", *options[:2], *more, *made, "--force").exit_code == 0
+        assert invoke(*again).exit_code == 0
 
 
 # compare, diff, report
@@ -661,7 +672,7 @@ def test_the_next_command_makes_the_same_rules(files: Path, tmp_path: Path) -> N
         assert invoke(*asked).exit_code == 0
     assert (tmp_path / "asked.json").read_bytes() == (tmp_path / "again.json").read_bytes()
     named = invoke("simplify", *run(files)[1:], "--model", files / "model.skops", "--budget", "0.02").stdout
-    assert f"--model {files / 'model.skops'} --budget 0.02 --holdout 0.25" in named
+    assert f"--model {files / 'model.skops'} --budget 0.02 --report" in named
 
 
 def test_compare_says_which_method_cannot_be_used(tmp_path: Path) -> None:
@@ -775,10 +786,11 @@ def test_a_file_of_a_short_list_is_audited(files: Path, tmp_path: Path) -> None:
 
 
 def test_a_model_is_taken_from_a_file_of_a_short_list(files: Path, tmp_path: Path) -> None:
-    again = invoke(*run(files), "--model", files / "list.json", "-o", tmp_path / "again.json", "-q")
+    assert invoke(*run(files), "--holdout", "0", "-o", tmp_path / "list.json", "-q").exit_code == 0
+    again = invoke(*run(files), "--model", tmp_path / "list.json", "-o", tmp_path / "again.json", "-q")
     assert again.exit_code == 0, again.output
     assert load(tmp_path / "again.json").predict is not None
-    found, expected = load(tmp_path / "again.json"), load(files / "list.json")
+    found, expected = load(tmp_path / "again.json"), load(tmp_path / "list.json")
     assert [rule.text for rule in found] == [rule.text for rule in expected]
 
 
@@ -958,6 +970,6 @@ def test_explain_tells_how_reliable_rules_are(files: Path) -> None:
         rule = rules[record["line"] - 1]
         assert (record["support"], record["reliability"]) == (rule.support, rule.reliability)
     assert re.match(
-        r"Row 1: \w+ by rule \d+: .* \(\d+ rows?, [\d.]+% \w+\)\n",
+        r"Row 1: \w+ by rule \d+: .* \(\d+ of \d+ \w+, .* in training\)\)\n",
         invoke("explain", files / "exact.json", files / "loans.csv").stdout,
     )

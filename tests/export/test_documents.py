@@ -175,7 +175,8 @@ def test_csv_reads_back(numbers: bool, form: str) -> None:
         assert row["prediction"] == guard_cell(line.prediction)
         assert row["leaf_id"] == ("" if line.is_otherwise else str(line.leaf_id))
         for name in ("support", "reliability", "covered_support", "source_support", "source_reliability"):
-            assert (float(row[name]) if row[name] else None) == getattr(line, name)
+            cell = row[f"training_{name}"]
+            assert (float(cell) if cell else None) == getattr(line, name)
 
 
 @both_forms

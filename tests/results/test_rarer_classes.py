@@ -58,7 +58,7 @@ def test_a_list_marks_every_line_that_decides_mostly_rows_of_another_class() -> 
         assert len(lines) == len(counts)
         for line, own, class_id in zip(lines, counts, rules.class_ids.tolist(), strict=True):
             assert is_marked(line) == bool(own[class_id] < own.max()), line
-            n_marked, n_bracketed = n_marked + is_marked(line), n_bracketed + ("that it covers" in line)
+            n_marked, n_bracketed = n_marked + is_marked(line), n_bracketed + ("it covers" in line)
         for written in write_all(rules):
             assert len(MARK.findall(written)) == sum(map(is_marked, lines))
     assert n_marked > n_bracketed > 0

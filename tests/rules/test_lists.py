@@ -274,7 +274,7 @@ def test_a_tree_of_one_class_needs_no_rule(tree: Tree) -> None:
             assert "always" in written
             assert "otherwise" not in written
     told = str(secateur.simplify(tree, X, y, tolerance=1)).splitlines()
-    assert "1. no always   2 rows, 50.0% no" in told
+    assert "1. no always   1 of 2 yes in training, 50.0%" in told
     assert told[-1] == "Note: Every rule predicts no, though 50.0% of the rows are yes."
 
 
@@ -325,7 +325,7 @@ def test_a_terminal_lists_rules_and_otherwise() -> None:
     shown = console.export_text()
     assert "2 rules with 2 conditions; the tree has 3 with 3" in shown
     assert "│ 3 │ otherwise" in shown
-    assert "46 rows, 97.8%" in shown
+    assert "45 of 46 virginica in training" in shown
 
 
 # --- compared -------------------------------------------------------------------------------------------------------

@@ -17,18 +17,22 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
 
 SHOWN_RULES = 50
+SET_ASIDE = "New rows usually do worse than training rows."
 SHORTER = "--budget 0.01 (shorter), "
 OF_A_LIST = "--reasons (why), --each-leaf (one rule per leaf), --verbose (proofs)"
 OF_LEAVES = "--reasons (what was deleted, and why), --verbose (proofs)"
 
 
-def show_answer(story: Story, *, reasons: bool, verbose: bool, page: Path | None = None) -> None:
+def show_answer(
+    story: Story, *, reasons: bool, verbose: bool, confusion: bool = False, page: Path | None = None
+) -> None:
     """Print the answer; with ``verbose`` the numbers of the audit and the proofs as well; ``page`` was written."""
     from rich.panel import Panel
     from rich.text import Text
 
     from secateur.cli.console import out
     from secateur.export.listing import make_listing
+    from secateur.results.measures import measure_rules
 
     rules = story.rules
     listing = make_listing(rules, reasons=reasons, most=SHOWN_RULES)
@@ -38,6 +42,9 @@ def show_answer(story: Story, *, reasons: bool, verbose: bool, page: Path | None
     def show(title: str, words: Any, colour: str = "none") -> None:
         out.print(Panel(Text(str(words)), title=Text(title), title_align="left", border_style=colour))
 
+    found = measure_rules(rules) if confusion or verbose else None
+    if found is not None:
+        show(f"Rows by what is said and what they are, {found.rows}", found.describe_confusion())
     if verbose or not story.proof.ok:
         if story.audit is not None:
             show(f"Measured on {story.audited}", story.audit)
@@ -82,9 +89,12 @@ def show_next(words: Iterable[str], page: Path | None = None) -> None:
 def _describe_trust(story: Story, listing: Listing, *, verbose: bool) -> list[str]:
     """Say how often the rules are right, how far they agree with the tree, and how short they are."""
     from secateur.results.answer import (
+        FLATTER,
+        describe_accuracy,
         describe_answer,
         describe_faithful,
         describe_measured,
+        describe_measures,
         find_limiting_facts,
         warn_of_weights,
     )
@@ -92,9 +102,15 @@ def _describe_trust(story: Story, listing: Listing, *, verbose: bool) -> list[st
 
     rules, audit = story.rules, story.audit
     sentences = [*warn_of_weights(rules)]
-    if audit is not None:
+    if rules.is_list and (rules.unseen is not None or not story.is_set_aside):
+        sentences += [SET_ASIDE if one == FLATTER else one for one in describe_measures(rules)]
+    elif audit is not None:
         sentences.append(describe_measured(audit, story.audited))
-        sentences += ["The numbers beside the rules are of the training rows."] if story.is_set_aside else []
+    if (crossed := story.crossed) is not None:
+        shares = crossed.accuracy, crossed.rows, crossed.names[crossed.guess], crossed.guess_accuracy
+        sentences = [one for one in sentences if one != SET_ASIDE]
+        sentences += ["New rows: " + describe_accuracy(*shares), *filter(None, [crossed.describe_class()])]
+    sentences += [] if story.cutoff is None else [str(story.cutoff)]
     faithful = describe_faithful(rules, *((audit, None) if story.is_set_aside else (None, audit)))
     if story.proof.ok:
         proved = "proved it" if rules.is_exact else "recounted the training rows"

@@ -82,7 +82,7 @@ def _audit(
     from secateur.cli.tables.fitted_table import label_rows
 
     if in_batches(data, rules.tree):
-        check_batch_options(data, used, reading, 0.0)
+        check_batch_options(data, used, reading)
         target = used.require_target(data)
         with open_batches(data, rules.tree, target, reading) as (source, notes), working("Auditing", quiet=quiet):
             audit = rules.audit(source, target, since=since)

@@ -56,6 +56,10 @@ Method = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="random_state of the tree.", min=0, max=2**32 - 1)]
 Holdout = Annotated[float, typer.Option(metavar="SHARE", help="Share of the rows to measure on instead of fitting to.")]
+Cost = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COST", help="What an error costs, such as 'missed default = 5'; else 1."),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write; - is the screen.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
@@ -185,6 +189,34 @@ class Growing:
             raise ParameterError(
                 "--max-depth, --min-rows, --balanced and --keep are for a tree that is fitted here: leave them out."
             )
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """Which rows are set aside to measure on."""
+
+    holdout: float | None = option(
+        "Share of the rows to set aside, so that numbers hold for new rows; 0 uses all.  [default: 0.25 if a tree is "
+        "fitted here to at least 200 rows]",
+        metavar="SHARE",
+        show_default=False,
+    )
+    split_by: str | None = option(
+        "Set the last rows by this column aside, so that later rows judge earlier ones.",
+        "--split-by",
+        metavar="COLUMN",
+        autocompletion=complete_column,
+    )
+    group: str | None = option(
+        "Set whole groups of rows aside: those with one value of this column.",
+        metavar="COLUMN",
+        autocompletion=complete_column,
+    )
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of functions that fit a tree."""
+        return {"holdout": self.holdout, "split_by": self.split_by, "group": self.group}
 
 
 @dataclass(frozen=True)

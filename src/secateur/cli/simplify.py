@@ -12,9 +12,9 @@ import typer
 
 from secateur.cli.console import counting, print_json, tell, working
 from secateur.cli.options import (
+    Cost,
     Fact,
     Growing,
-    Holdout,
     Json,
     Making,
     MaybeData,
@@ -22,6 +22,7 @@ from secateur.cli.options import (
     Quiet,
     Reading,
     Rows,
+    Splitting,
     Trusting,
     option,
     spell,
@@ -34,6 +35,8 @@ from secateur.errors import InputError, ParameterError
 if TYPE_CHECKING:
     from secateur.cli.tables.fitted_table import FittedTable
     from secateur.results.audit import Audit
+    from secateur.results.costs import Cutoff
+    from secateur.results.measures import Measures
     from secateur.rules.rules import Rules
     from secateur.verify import Verification
 
@@ -62,8 +65,12 @@ def command(
     model: Model = None,
     making: Making,
     growing: Growing,
-    holdout: Holdout = 0.0,
+    splitting: Splitting,
     fact: Fact = None,
+    cost: Cost = None,
+    confusion: Annotated[
+        bool, typer.Option("--confusion", help="Print rows by what is said and what they are.")
+    ] = False,
     table: Annotated[
         Table | None, typer.Option(help="The embedded table to use.  [default: weather, without DATA]")
     ] = None,
@@ -100,7 +107,7 @@ def command(
     export = writing.check(data, model, as_json=as_json)
     if data is None and used.target is not None:
         raise ParameterError("--target names a column of DATA: name the file too.")
-    if data is None and (holdout or used != Rows() or reading != Reading()):
+    if data is None and (splitting != Splitting() or used != Rows() or reading != Reading()):
         raise ParameterError("--holdout, --drop and the like are about rows of DATA: name the file too.")
     if model is not None:
         growing.reject_with_model()
@@ -120,16 +127,23 @@ def command(
             )
         from secateur.cli import approximate
 
-        wishes = approximate.Wishes(otherwise=making.otherwise, seed=growing.seed, holdout=holdout or 0.25)
+        if splitting.split_by is not None or splitting.group is not None:
+            raise ParameterError("--split-by and --group are for one tree: leave them out.")
+        held_out = splitting.holdout or 0.25
+        wishes = approximate.Wishes(otherwise=making.otherwise, seed=growing.seed, holdout=held_out)
         given = (brought, model, data, used, wishes, writing, reading, trusting)
         return approximate.run(*given, verbose=verbose, as_json=as_json, quiet=quiet)
     recipe = _Recipe(options, again, takes_facts=not making.no_facts)
     if data is not None:
-        story = _from_data(data, brought, used, growing, reading, holdout, recipe, quiet=quiet)
+        story = _from_data(data, brought, used, growing, reading, splitting, recipe, quiet=quiet)
     elif model is not None:
         story = _from_model(brought, str(model), recipe)
     else:
         story = _from_embedded(table or Table.weather, growing, recipe)
+    if cost:
+        from secateur.results.costs import find_cutoff
+
+        story = replace(story, cutoff=find_cutoff(story.rules, cost))
     more: dict[Path, bytes] = {}
     if writing.save_model is not None:
         from secateur.cli.model_files import dump_model
@@ -145,7 +159,7 @@ def command(
     elif not quiet:
         from secateur.cli.answer import show_answer
 
-        show_answer(story, reasons=reasons, verbose=verbose, page=writing.report)
+        show_answer(story, reasons=reasons, verbose=verbose, confusion=confusion, page=writing.report)
     if not story.proof.ok and (as_json or quiet or shown is not None):
         tell(str(story.proof))
     raise typer.Exit(code=0 if story.proof.ok else 1)
@@ -178,6 +192,8 @@ class Story:
     measured: tuple[Any, Any] = (None, None)  # rows that were held out
     target: str | None = None  # the column of the classes
     warnings: tuple[str, ...] = ()  # what to know before relying on the rules, a sentence each
+    crossed: Measures | None = None  # of a small table: measured by trees that were fitted to other rows
+    cutoff: Cutoff | None = None  # where errors have costs
 
     @property
     def is_set_aside(self) -> bool:
@@ -188,11 +204,14 @@ class Story:
     def page(self) -> dict[str, Any]:
         """Arguments of ``rules.report``."""
         title = self.name if self.target is None else f"What decides {self.target} in {Path(self.name).name}"
-        told = [*self.settings, *self.notes, *self.facts]
+        costs = () if self.cutoff is None else (str(self.cutoff),)
+        told = [*costs, *self.settings, *self.notes, *self.facts]
         return {"X": self.measured[0], "y": self.measured[1], "target": self.target, "title": title, "notes": told}
 
     def to_dict(self) -> dict[str, Any]:
         """Tell the same to machines."""
+        from secateur.results.measures import measure_rules
+
         rules = self.rules
         return {
             "name": self.name,
@@ -209,6 +228,9 @@ class Story:
             "n_rules": len(rules),
             "audited_on": self.audited,
             "audit": None if self.audit is None else self.audit.to_dict(),
+            "measures": None if (found := measure_rules(rules)) is None else found.to_dict(),
+            "crossed": None if self.crossed is None else self.crossed.to_dict(),
+            "cutoff": None if self.cutoff is None else vars(self.cutoff),
             "verified": self.proof.ok,
             "verification": vars(self.proof),
             "rules": json.loads(rules.to_json()),
@@ -221,32 +243,42 @@ def _from_data(
     used: Rows,
     growing: Growing,
     reading: Reading,
-    holdout: float,
+    splitting: Splitting,
     recipe: _Recipe,
     *,
     quiet: bool,
 ) -> Story:
     """Simplify a given model, or a tree that is fitted to the table."""
     from secateur.cli.answer import warn_of_rules
-    from secateur.cli.tables.fitted_table import describe_facts, fit_table, read_one_tree, simplify_fitted
+    from secateur.cli.tables.fitted_table import (
+        describe_facts,
+        describe_split,
+        fit_table,
+        read_one_tree,
+        simplify_fitted,
+    )
 
     tree = None if model is None else read_one_tree(model)
     if in_batches(data, tree):
-        check_batch_options(data, used, reading, holdout)
+        check_batch_options(data, used, reading, spell(splitting))
         return _from_batches(data, model, used.require_target(data), reading, recipe, quiet)
     table = reading.open(data, tree=tree, seed=growing.seed, quiet=quiet)
     with working("Fitting the tree", quiet=quiet):
-        fitted = fit_table(table, **used.take(table), **growing.arguments, holdout=holdout, model=model)
+        fitted = fit_table(table, **used.take(table), **growing.arguments, **splitting.arguments, model=model)
     on = fitted.held_out or fitted.train
     with working("Deleting conditions and checking the rules", quiet=quiet):
         rules = simplify_fitted(fitted, takes_facts=recipe.takes_facts, **recipe.options)
         audit, proof = rules.audit(on.X, on.y), rules.verify()
     measured: tuple[Any, Any] = (None, None)
-    audited = f"the {len(on.y):,} rows that {'the tree was fitted to' if model is None else 'the rules were made from'}"
+    audited = f"the {len(on.y):,} training rows"
     if fitted.held_out is not None:
-        unseen = "that the tree has not seen" if model is None else "set aside, which the model may have seen"
-        audited, measured = f"{len(on.y):,} rows {unseen}", (on.X, on.y)
-    set_aside = ("--holdout", str(holdout or 0.25))
+        audited = f"{len(on.y):,} {'unseen rows' if model is None else 'rows set aside, which the model may have seen'}"
+        measured = on.X, on.y
+    notes = (*((told,) if (told := describe_split(fitted)) is not None else ()), *fitted.notes)
+    warnings = warn_of_rules(rules, audit, min_rows=fitted.min_rows, balanced=growing.balanced)
+    if model is None and fitted.held_out is None and splitting.holdout is None:
+        few = f"{len(on.y):,} rows are too few to set some aside: the numbers beside lines are of training rows."
+        warnings = (few, *warnings)
     return Story(
         name=fitted.name,
         opening=_open(rules, fitted.target, f"{'A decision tree' if model is None else 'The model'} for {fitted.name}"),
@@ -255,13 +287,14 @@ def _from_data(
         audit=audit,
         audited=audited,
         proof=proof,
-        again=(data, "--target", fitted.target, *recipe.again, *set_aside, "--report", "page.html"),
-        notes=fitted.notes,
+        again=(data, "--target", fitted.target, *recipe.again, *spell(splitting), "--report", "page.html"),
+        notes=notes,
         settings=_describe_fitting(fitted, growing) if model is None else (),
         facts=tuple(describe_facts(fitted, rules.tree)) if recipe.takes_facts else (),
         measured=measured,
         target=fitted.target,
-        warnings=warn_of_rules(rules, audit, min_rows=fitted.min_rows, balanced=growing.balanced),
+        warnings=warnings,
+        crossed=fitted.crossed,
     )
 
 

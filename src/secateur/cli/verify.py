@@ -9,7 +9,7 @@ import typer
 
 from secateur.cli.approximate import pick_rows
 from secateur.cli.console import print_json, tell, working
-from secateur.cli.options import Holdout, Json, Quiet, Reading, Rows, Seed, Trusting, spread
+from secateur.cli.options import Json, Quiet, Reading, Rows, Seed, Trusting, spread
 from secateur.cli.tables.table_file import check_batch_options, in_batches, open_batches
 from secateur.errors import ParameterError
 
@@ -30,7 +30,10 @@ def command(
         str | None, typer.Option(metavar="FILE", help="The table that the rules were made from; - is standard input.")
     ] = None,
     used: Rows,
-    holdout: Holdout = 0.0,
+    holdout: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Share of the rows that was set aside.  [default: as the rules say]"),
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -40,7 +43,8 @@ def command(
     """Prove again what rules promise, by code that shares nothing with the code that made them.
 
     With the model: that the rules belong to its tree, or how often rules that approximate it agree with it. With the
-    data: that supports and class counts are right, and what methods promise about rows.
+    data: that supports and class counts are right, and what methods promise about rows. Rows that were set aside when
+    the rules were made are set aside again, and recounted.
 
     Ends with 0 if all is verified, with 1 if something is wrong, and with 2 if not everything was checked.
 
@@ -51,6 +55,7 @@ def command(
     """
     from secateur.cli.model_files import load_rules
     from secateur.cli.tables.fitted_table import label_rows, read_one_tree, split_table
+    from secateur.rules.unseen import Split
 
     rules = load_rules(rules_file, takes_changed=True)
     brought = None if model is None else trusting.load(model, quiet=quiet)
@@ -62,20 +67,25 @@ def command(
     if brought is not None and not asks_model:
         read_one_tree(brought)  # which rejects several
     if data is not None and not asks_model and in_batches(data, rules.tree):
-        check_batch_options(data, used, reading, holdout)
+        check_batch_options(data, used, reading, ("--holdout",) if holdout else ())
         target = used.require_target(data)
         with open_batches(data, rules.tree, target, reading) as (source, _), working("Checking the rules", quiet=quiet):
             proof = rules.verify(source, target, model=brought)
     else:
         rows: tuple[Any, Any] = (None, None)
+        unseen = None
         if data is not None and asks_model:
             rows = pick_rows(brought, reading.open(data, seed=seed, quiet=quiet), used)[:2]
         elif data is not None:
             table = reading.open(data, tree=rules.tree, seed=seed, quiet=quiet)
-            kept, _ = split_table(label_rows(table, rules.tree, **used.take(table)), holdout, seed)
+            split = None if rules.unseen is None or holdout is not None else rules.unseen.split
+            kept, held_out = split_table(
+                label_rows(table, rules.tree, **used.take(table)), split or Split(holdout or 0.0, seed), table
+            )
             rows = kept.X, kept.y
+            unseen = None if held_out is None or rules.unseen is None else (held_out.X, held_out.y)
         with working("Checking the rules", quiet=quiet):
-            proof = rules.verify(*rows, model=brought)
+            proof = rules.verify(*rows, model=brought, unseen=unseen)
     _conclude(rules, proof, as_json=as_json, quiet=quiet)
 
 

@@ -13,15 +13,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from secateur.frames import make_frame
+from secateur.results.measures import find_expected
 from secateur.rules.rules import Rules
 from secateur.tree.columns import INVISIBLE
 from secateur.tree.tree import Label
 from secateur.words.conditions import join_conditions
 
-COPIED = (
-    *("prediction", "class_name", "share", "support", "reliability", "covered_support", "covered_reliability"),
-    *("source_support", "source_reliability"),
-)
+COPIED = ("prediction", "class_name", "share")
+TRAINED = ("support", "reliability", "covered_support", "covered_reliability", "source_support", "source_reliability")
 VALUES = (
     *("prediction", "least", "largest", "support", "target_mean", "target_spread", "covered_support"),
     "source_support",
@@ -51,17 +50,35 @@ def rules_to_frame(rules: Rules, library: str | None = None) -> Any:
 def _list_columns(rules: Rules) -> dict[str, list[Any]]:
     """List what each line says, by column."""
     lines = rules.lines
+    is_value = rules.tree.is_regression
     headings = [join_conditions(line.section.heading) if line.section.heading else "" for line in lines]
     conditions = [line.asked if line.is_otherwise else join_conditions(line.conditions) for line in lines]
     return {
         "section": headings,
         "conditions": conditions,
-        **{name: [getattr(line, name) for line in lines] for name in (VALUES if rules.tree.is_regression else COPIED)},
+        **{name: [getattr(line, name) for line in lines] for name in (VALUES if is_value else COPIED)},
+        **_list_unseen(rules),
+        **{f"training_{name}": [getattr(line, name) for line in lines] for name in (() if is_value else TRAINED)},
         "n_conditions": [len(line.conditions) for line in lines],
         "n_deleted": [len(line.deleted_ids) for line in lines],
         "n_leaves": [len(line.leaf_ids) for line in lines],
         "leaf_id": [line.leaf_id for line in lines],
         **_list_agreement(rules),
+    }
+
+
+def _list_unseen(rules: Rules) -> dict[str, list[Any]]:
+    """List the unseen rows of each line, the share of them in its class, and what to expect of as many new rows."""
+    if rules.unseen is None:
+        return {}
+    found = [line.unseen or (0, 0) for line in rules.lines]
+    limits = [one or (None, None) for one in find_expected(rules)]
+    return {
+        "unseen_support": [rows for rows, _ in found],
+        "unseen_reliability": [hits / rows if rows else None for rows, hits in found],
+        "unseen_low": [low for low, _ in limits],
+        "unseen_high": [high for _, high in limits],
+        "held_up": [not one for one in rules.did_not_hold_up.tolist()],
     }
 
 

@@ -70,13 +70,15 @@ class Listing:
 def make_listing(rules: Rules, *, reasons: bool = False, most: int | None = None) -> Listing:
     """Gather what people are shown of rules; of many lines the first ``most``."""
     read = cache(partial(read_link, rules.tree, rules.paths, voice=rules.voice))  # an edge is on many paths
-    total = max(float(np.nansum(rules.leaf_support)), 1e-300)
+    unseen = rules.unseen
+    beside, by_leaf = (rules.support, rules.leaf_support) if unseen is None else (unseen.support, unseen.sizes)
+    parts = np.minimum(np.nan_to_num(beside) / max(float(np.nansum(by_leaf)), 1e-300), 1.0).tolist()
     shown = [line for line in rules.lines if most is None or line.index < most]
     before, after = describe_answer(rules)
     kept, every = rules.n_conditions, rules.tree_conditions
     if rules.is_list:
-        parts = f" in {len(rules.sections)} sections" if len(rules.sections) > 1 else ""
-        told = f"{count_of(len(rules), 'rule')}{parts} with {count_of(kept, 'condition')}"
+        sections = f" in {len(rules.sections)} sections" if len(rules.sections) > 1 else ""
+        told = f"{count_of(len(rules), 'rule')}{sections} with {count_of(kept, 'condition')}"
         title = f"{told}; the tree has {rules.tree_rules} with {every}"
     else:
         title = f"One rule for each of {rules.tree_rules} leaves, by {rules.method}: {kept} of {every} conditions left"
@@ -88,7 +90,13 @@ def make_listing(rules: Rules, *, reasons: bool = False, most: int | None = None
         before=tuple(before),
         rows_title=title_rows(rules),
         lines=tuple(
-            _list_line(line, total, read, reasons=reasons, begins=before is None or before._section != line._section)
+            _list_line(
+                line,
+                parts[line.index],
+                read,
+                reasons=reasons,
+                begins=before is None or before._section != line._section,
+            )
             for before, line in zip([None, *shown], shown, strict=False)
         ),
         n_left_out=len(rules.class_ids) - len(shown),
@@ -96,7 +104,7 @@ def make_listing(rules: Rules, *, reasons: bool = False, most: int | None = None
     )
 
 
-def _list_line(line: Rule, total: float, read: Callable[[int], str], *, reasons: bool, begins: bool) -> ListedLine:
+def _list_line(line: Rule, part: float, read: Callable[[int], str], *, reasons: bool, begins: bool) -> ListedLine:
     leaves = line.leaf_ids
     aside = describe_assimilation(line) if reasons and line.assimilated_into is not None else ""
     return ListedLine(
@@ -106,7 +114,7 @@ def _list_line(line: Rule, total: float, read: Callable[[int], str], *, reasons:
         asked=line.asked,
         conditions=tuple(bracket_asked(line.asks)),
         rows=describe_rows(line),
-        part=min((line.support or 0.0) / total, 1.0),
+        part=part,
         exact=line.text,
         is_otherwise=line.is_otherwise,
         heading=join_asked(line.heading) if begins and line.heading else "",

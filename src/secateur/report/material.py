@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.results.audit import Audit
-from secateur.results.statistics import find_interval
 from secateur.rows.checking import check_labels
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows, ModelTerms
@@ -20,7 +19,7 @@ from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
 
-__all__ = ["RowsAtHand", "Texts", "find_limits", "find_rows", "known_numbers", "pair_limits"]
+__all__ = ["RowsAtHand", "Texts", "find_rows", "known_numbers", "pair_limits"]
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,10 @@ class RowsAtHand:
             return ""
         number = count_of(self.n_rows, "row")
         if self.is_training:
-            return f"the {number} that the rules were made from"
-        return f"{number} set aside" if self.is_new else f"{number}, some of which the tree may have been fitted to"
+            return f"the {number.replace(' row', ' training row')}"
+        if self.is_new:
+            return number.replace(" row", " unseen row")
+        return f"{number}, some of which the tree may have been fitted to"
 
     @property
     def note(self) -> str:
@@ -61,6 +62,13 @@ class RowsAtHand:
         if not self.words:
             return "No rows were at hand, so nothing was measured on rows."
         return f"Measured on {self.words}{'; new rows usually do worse' if self.is_training else ''}."
+
+    def measure(self, rules: Rules) -> Rules:
+        """Count the unseen rows of each line, if there are such rows."""
+        rows = self.measured
+        if rows is None or not self.is_new or rules.fidelity is not None:
+            return rules
+        return rules.measure(rows.X, rows.y, rows.sample_weight)
 
     def audit(self, rules: Rules) -> Audit | None:
         """Audit rules on the rows to measure on; None if there are none."""
@@ -137,13 +145,3 @@ def pair_limits(limits: tuple[NDArray[np.float64], NDArray[np.float64]]) -> list
     """Pair lower and upper limits, to a tenth of a percent as they are shown; None where they are not known."""
     low, high = (np.round(side, 3) + 0.0 for side in limits)
     return [None if a != a else [a, b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-
-
-def find_limits(rules: Rules) -> list[list[float] | None]:
-    """Find the 95 % interval of the share of its class among the training rows of each line.
-
-    Sums of weights do not tell how many rows there are, so rules made with weights have no limits.
-    """
-    if rules.is_weighted or not rules.is_ranked:
-        return [None] * len(rules.class_ids)
-    return pair_limits(find_interval(rules.reliability, rules.support))

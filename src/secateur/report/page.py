@@ -159,10 +159,7 @@ def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
         "gone": [
             {"text": tree["conditions"][link], "why": why.get(link, "")} for link in rule["links"] if link in gone
         ],
-        **{
-            name: rule[name]
-            for name in ("support", "source_support", "assimilated_into", "limits", "d_limits", "aside")
-        },
+        **{name: rule[name] for name in ("support", "source_support", "assimilated_into", "d_limits", "aside")},
         "reliability": rule["hits"] / rule["support"] if rule["support"] else None,
         "source_reliability": rule["source_hits"] / rule["source_support"] if rule["source_support"] else None,
     }

@@ -14,17 +14,20 @@ from secateur.counting.training_evidence import RowEvidence, count_without_one
 from secateur.errors import InputError, ParameterError, SecateurError
 from secateur.methods import METHODS
 from secateur.methods.contract import DEFAULT_TOLERANCE, Asks, check_share
-from secateur.report.material import find_limits, known_numbers, pair_limits
+from secateur.report.material import known_numbers, pair_limits
 from secateur.results.answer import (
     FEW_ROWS,
     describe_difference,
     describe_faithful,
     describe_measured,
+    describe_measures,
     describe_rarer_line,
+    describe_rows,
     find_cautions,
     warn_of_weights,
 )
 from secateur.results.fidelity import describe_fidelity, round_outwards
+from secateur.results.measures import find_expected, measure_rules
 from secateur.results.per_line import find_limits_of_d
 from secateur.rows.checking import check_labels
 from secateur.rows.rows import apply_tree
@@ -113,7 +116,7 @@ def describe_list(rules: Rules, at_hand: RowsAtHand, audit: Audit | None, texts:
     # Training rows would show what a surrogate was fitted to.
     numbers = _count_rows(rules) if rules.fidelity is None else _count_agreement(rules.fidelity)
     for record, line, (n_rows, n_hits, limits) in zip(lines, rules.lines, numbers, strict=True):
-        record |= {"rows": n_rows, "hits": n_hits, "limits": limits, "aside": describe_rarer_line(line)}
+        record |= {"rows": n_rows, "hits": n_hits, "limits": limits, "words": describe_rows(line)}
     faithful, right = _describe_trust(rules, at_hand, audit)
     return {
         "budget": rules.budget,
@@ -126,18 +129,31 @@ def describe_list(rules: Rules, at_hand: RowsAtHand, audit: Audit | None, texts:
         "sections": [rules.paths.list_path(node) for node in layout.nodes.tolist()],
         "lines": lines,
         "measured": None if audit is None else _measure(audit),
+        "interest": _find_interest(rules),
         "faithful": faithful,
         "right": right,
         "cautions": _find_cautions(rules, audit),
     }
 
 
+def _find_interest(rules: Rules) -> dict[str, Any] | None:
+    """Find how much of the class of interest a list finds, and how much of what it names is of it, in percent."""
+    found = measure_rules(rules)
+    if found is None or found.of is None:
+        return None
+    own, named, hits = found.count_of(found.of)
+    recall, precision = (100.0 * hits / rows if rows else None for rows in (own, named))
+    return {"class": found.of, "recall": recall, "precision": precision, "rows": found.rows}
+
+
 def _count_rows(rules: Rules) -> Iterable[Numbers]:
-    """List the training rows of each line, those in its class, and the limits of their share; None where not known."""
+    """List the rows of each line, unseen ones if any, those in its class, and what to expect of as many new rows."""
     # Without rows, the numbers of one line beside none of the others would only make people wonder.
     counts = rules.counts if rules.is_ranked or rules.is_counted else np.full(rules.counts.shape, np.nan)
+    counts = counts if rules.unseen is None else rules.unseen.counts
     hits = counts[np.arange(len(counts)), rules.class_ids]
-    return zip(known_numbers(counts.sum(axis=1)), known_numbers(hits), find_limits(rules), strict=True)
+    limits = [None if one is None else list(round_outwards(one)) for one in find_expected(rules)]
+    return zip(known_numbers(counts.sum(axis=1)), known_numbers(hits), limits, strict=True)
 
 
 def _count_agreement(found: Fidelity) -> Iterable[Numbers]:
@@ -174,7 +190,7 @@ def _describe_trust(rules: Rules, at_hand: RowsAtHand, audit: Audit | None) -> t
         return first, " ".join(others)
     if audit is None:
         return describe_faithful(rules), "No rows are at hand, so how often this is right is unknown."
-    right = describe_measured(audit, at_hand.words)
+    right = " ".join(describe_measures(rules)) or describe_measured(audit, at_hand.words)
     if rules.is_exact:
         return describe_faithful(rules), right
     found = _measure(audit)
@@ -209,7 +225,6 @@ def describe_rules(rules: Rules, texts: Texts | None) -> list[dict[str, Any]]:
         "source_hits": known_numbers(rules.leaf_counts[own]),
         "is_rarer": [bool(aside) for aside in asides],
         "aside": asides,
-        "limits": find_limits(rules),
         "d_limits": pair_limits(find_limits_of_d(rules)),
     }
     return [

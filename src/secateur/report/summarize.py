@@ -107,10 +107,14 @@ def summarize(
         budgets = ()  # the fidelity is that of the given list alone
     whole = rules.each_leaf
     target = name_target(y) or find_target(whole) if target is None else target
+    if X is None and rules.unseen is not None and rules.unseen.rows is not None:
+        X, y, sample_weight = rules.unseen.rows
     at_hand = find_rows(whole, X, y, sample_weight)
     whole = whole if at_hand.training is None else whole.change(training=at_hand.training)
     given = rules if rules.is_list else choose_lines(whole)
-    lists, place, note = make_lists(given, at_hand, budgets)
+    made, place, note = make_lists(given, at_hand, budgets)
+    lists = [at_hand.measure(one) for one in made]
+    given = lists[place]
     audits = [at_hand.audit(made) for made in lists]
     texts, n_conditions = Texts(), whole.tree_conditions
     told = [n_conditions <= (MOST_TOLD if made is given else FULLY_TOLD) for made in lists]
@@ -148,7 +152,7 @@ def summarize(
         "remarks": list(whole.own_remarks),  # a class that no rule predicts is among the cautions
         "facts": _list_facts(whole),
         "classes": list(whole.tree.class_names),
-        "rows": _describe_rows(whole, at_hand),
+        "rows": _describe_rows(whole, at_hand, is_unseen=given.unseen is not None),
         "ladder": make_ladder(whole, at_hand) if n_conditions <= FULLY_TOLD else [],
         "rules": leaf_rules,
         "diagnosis": describe_effects(whole, at_hand),
@@ -184,12 +188,13 @@ def _find_notes(whole: Rules) -> list[str]:
     return [*twice, *([ROUNDED] if rounds_a_number(whole, whole) else [])]
 
 
-def _describe_rows(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
+def _describe_rows(rules: Rules, at_hand: RowsAtHand, *, is_unseen: bool) -> dict[str, Any]:
     training = at_hand.training
     return {
         "n_rows": at_hand.n_rows,
         "n_training": None if training is None else training.X.n_rows,
         "is_training": at_hand.is_training,
+        "is_unseen": is_unseen,
         "is_ranked": rules.is_ranked,
         "is_weighted": rules.is_weighted,
         "note": at_hand.note,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.results.fidelity import describe_fidelity, read_agreement
+from secateur.results.measures import FEW_ROWS, describe_ranking, find_interest, measure_rules
 from secateur.results.value_audit import ValueAudit
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
@@ -26,25 +27,34 @@ EMPTY_NAMES = ("", "y", "target", "class", "label")  # of a column of labels; th
 
 
 def describe_answer(rules: Rules) -> tuple[list[str], list[str]]:
-    """Make the sentences before and after a list of rules, by the training rows as they were counted."""
+    """Make the sentences before and after a list of rules, by unseen rows where there are any."""
     if rules.fidelity is not None:
         return describe_fidelity(rules)
     counts = rules.counts if rules.is_list else rules.leaf_counts
     sizes: NDArray[np.float64] = counts.sum(axis=0)
     promised = describe_faithful(rules) if rules.is_list else rules.guarantee
     if not sizes.sum() > 0 or not rules.is_ranked:
-        return [], [promised]
+        return [], [*describe_measures(rules), promised]
     if rules.tree.is_regression:
         return _describe_values(rules, promised)
-    names, total = rules.tree.class_names, float(sizes.sum())
-    first = describe_classes(names, sizes, find_target(rules), is_weighted=rules.is_weighted)
-    after = [*warn_of_weights(rules), promised]
-    if rules.is_list:  # a row that several rules of leaves cover is counted for each of them
-        own, guess = float(counts[np.arange(len(counts)), rules.class_ids].sum()), int(sizes.argmax())
-        rows = "the training rows, by weight" if rules.is_weighted else f"the {count_of(total, 'training row')}"
-        right = describe_accuracy(own / total, rows, names[guess], float(sizes[guess]) / total)
-        after.insert(-1, right)
-    return [first], after
+    first = describe_classes(rules.tree.class_names, sizes, find_target(rules), is_weighted=rules.is_weighted)
+    return [first], [*warn_of_weights(rules), *describe_measures(rules), promised]
+
+
+def describe_measures(rules: Rules) -> list[str]:
+    """Say how often a list is right, how much of the class of interest it finds, and which line has the most of it."""
+    found = measure_rules(rules)  # a row that several rules of leaves cover is counted for each of them
+    if found is None:
+        return []
+    right = describe_accuracy(
+        found.accuracy, found.rows, found.names[found.guess], found.guess_accuracy, found.tree_accuracy
+    )
+    if rules.unseen is None:
+        return [*filter(None, (right, found.describe_class(), describe_ranking(rules))), FLATTER]
+    trained = measure_rules(rules.change(unseen=None))
+    if trained is not None:
+        right = right.replace(";", f", {read_share(trained.accuracy)} in training;", 1)
+    return [*filter(None, (right, found.describe_class(), describe_ranking(rules)))]
 
 
 def _describe_values(rules: Rules, promised: str) -> tuple[list[str], list[str]]:
@@ -237,34 +247,66 @@ def _warn_of_labels(own: NDArray[np.float64], counted: NDArray[np.float64], said
 
 FIRST_DECIDES = "The first line that holds decides."
 SECTION_FIRST = "Find the section of a row; in it, the first line that holds decides."
-STATED = (
-    "Stated is the share that the list gives a row; the one before it is that of the training rows that the line "
-    "decides."
-)
+STATES = "“States” is the probability of {name} that the list gives a row, from training rows."
+STATES_OWN = "“States” is the probability of its class that a line gives a row, from training rows."
+HELD_UP = "A line did not hold up if its unseen rows differ from its training rows by more than chance explains."
+FLATTER = "New rows usually do worse than training rows: measure(X_new, y_new) counts them."
 SPREAD = "Mean and spread (standard deviation) are of the targets of the training rows that a line decides."
 LEAVES = "Leaves are the least and the largest value of the tree's leaves that a line answers for."
 COUNTED_TWICE = "A row counts for every rule that it satisfies, so the numbers add up to more than the table."
 
 
 def describe_rows(line: Rule) -> str:
-    """Word the training rows of a line and the share of its class, and say so where most are of another class.
+    """Word the rows beside a line: how many are of the class of interest, else of its own, unseen ones first.
 
     Of rules that approximate a model: the held-out rows, and the share of them for which the model says the same.
     """
     rules = line._rules
     if rules.fidelity is not None:
         return read_agreement(rules.fidelity, line.index)
-    counts = rules.counts[line.index]
+    if rules.tree.is_regression:
+        return _describe_value_rows(line)
+    class_id = find_shown_class(line)
+    counts, name = rules.counts[line.index], rules.tree.class_names[class_id]
     total = float(counts.sum())
     # Without rows, the numbers of one line beside none of the others would only make people wonder.
+    is_known = not math.isnan(total) and (not rules.is_list or rules.is_ranked or rules.is_counted)
+    trained = "rows unknown" if not is_known else "no row in training"
+    if is_known and total:
+        of = _count_rows(rules, float(counts[class_id]), total)
+        trained = f"{of} {name} in training" if rules.is_ranked else f"the model counts {of} {name}"
+    unseen = rules.unseen
+    if unseen is None:
+        share = f", {read_share(float(counts[class_id]) / total)}" if is_known and total and line.share is None else ""
+        return f"{trained}{share}{describe_rarer_line(line)}{describe_stated(line)}"
+    trained = f" ({trained.replace(f' {name} ', ' ', 1)})" if is_known else ""
+    rows, hits = float(unseen.support[line.index]), float(unseen.counts[line.index, class_id])
+    if not rows:
+        return f"no unseen row{trained}{describe_stated(line)}"
+    told = f"{'weight ' * unseen.is_weighted}{read_count(hits)} of {read_count(rows)} {name}"
+    if rows < FEW_ROWS:
+        return f"{told}, too few to tell{trained}{describe_stated(line)}"
+    share = f", {read_share(hits / rows)}" if line.share is None else ""
+    fell = "; did not hold up" if rules.did_not_hold_up[line.index] else ""
+    return f"{told}{share}{trained}{fell}{describe_rarer_line(line)}{describe_stated(line)}"
+
+
+def _describe_value_rows(line: Rule) -> str:
+    """Word the training rows of a line that predicts a value."""
+    rules, total = line._rules, float(line._rules.support[line.index])
     if math.isnan(total) or (rules.is_list and not rules.is_ranked and not rules.is_counted):
         return f"rows unknown{describe_stated(line)}"
     if total == 0:
-        return f"no row{describe_stated(line)}"
-    if rules.tree.is_regression:
-        return f"{_count_rows(rules, total)}{describe_targets(line)}{describe_stated(line)}"
-    told = f"{_count_rows(rules, total)}, {read_share(float(counts[line.class_id]) / total)} {line.class_name}"
-    return f"{told}{describe_rarer_line(line)}{describe_stated(line)}"
+        return f"no row in training{describe_stated(line)}"
+    weighed = f"weight {read_count(total)} in training" if rules.is_weighted else count_of(total, "training row")
+    told = weighed if rules.is_ranked else f"the model counts {read_count(total)}"
+    return f"{told}{describe_targets(line)}{describe_stated(line)}"
+
+
+def find_shown_class(line: Rule) -> int:
+    """Find the class whose rows are shown beside a line: that of interest in a list, else its own."""
+    of = find_interest(line._rules) if line._rules.is_list else None
+    return line.class_id if of is None else of
 
 
 def describe_targets(line: Rule) -> str:
@@ -276,27 +318,30 @@ def describe_targets(line: Rule) -> str:
 
 
 def describe_stated(line: Rule) -> str:
-    """Say which share a line states, where it is not that of the rows beside it; of values, what its leaves say."""
-    share, observed = line.share, line.reliability
-    if line._rules.tree.is_regression:
+    """Say which probability of the shown class a line states, if it states one; of values, what its leaves say."""
+    rules = line._rules
+    if rules.tree.is_regression:
         window = line.window
         if window is None or window[0] == window[1]:
             return ""
         return f"; leaves {read_amount(window[0])} to {read_amount(window[1])}"
-    if share is None or (observed is not None and read_share(share) == read_share(observed)):
+    if line.share is None:
         return ""
-    return f"; stated {read_share(share)}"
+    return f"; states {read_share(float(rules.shares[line.index, find_shown_class(line)]))}"
 
 
 def describe_rarer_line(line: Rule) -> str:
     """Say so where most rows of a line are of another class than it states; else say nothing."""
     rules = line._rules
+    if rules.unseen is not None and rules.unseen.support[line.index] >= FEW_ROWS:
+        return describe_rarer(rules.unseen.counts[line.index], line.class_id, rules.tree.class_names)
     told = describe_rarer(rules.counts[line.index], line.class_id, rules.tree.class_names)
     covered, share = line.covered_support, line.covered_reliability
-    if not told or covered is None or covered == line.support:
+    if not told or covered is None or not covered or covered == line.support:
         return told
     # What earlier rules leave over may be mostly of another class, although all that the rule covers is not.
-    return f"{told} (of {_count_rows(rules, covered)} that it covers, {read_share(share)} {line.class_name})"
+    of = _count_rows(rules, float(np.round((share or 0.0) * covered, 6)), covered)
+    return f"{told} (it covers {of} {line.class_name} in training)"
 
 
 def describe_rarer(counts: NDArray[np.float64], class_id: int, names: Sequence[str]) -> str:
@@ -322,7 +367,7 @@ def title_rows(rules: Rules) -> str:
     """Name the rows that :func:`describe_rows` tells of, for the head of a column."""
     if rules.fidelity is not None:
         return "held-out rows"
-    return "training rows"
+    return "training rows" if rules.unseen is None else "unseen rows (training rows)"
 
 
 def explain_reading(rules: Rules, shown: Sequence[Rule]) -> list[str]:
@@ -333,8 +378,10 @@ def explain_reading(rules: Rules, shown: Sequence[Rule]) -> list[str]:
     if rules.tree.is_regression:
         told += [SPREAD] if rules.target_moments is not None else []
         told += [LEAVES] if any(map(describe_stated, shown)) else []
-    else:
-        told += [STATED] if any(map(describe_stated, shown)) else []
+    elif rules.fidelity is None and any(map(describe_stated, shown)):
+        of = find_interest(rules)
+        told.append(STATES_OWN if of is None else STATES.format(name=rules.tree.class_names[of]))
+    told += [HELD_UP] if rules.unseen is not None and rules.did_not_hold_up.any() else []
     return [*told, COUNTED_TWICE] if counts_rows_twice(rules) else told
 
 
@@ -343,15 +390,10 @@ def counts_rows_twice(rules: Rules) -> bool:
     return bool(np.nansum(rules.support) > np.nansum(rules.leaf_support) * (1 + 1e-9))
 
 
-def _count_rows(rules: Rules, total: float) -> str:
-    if not rules.is_ranked:  # by class or sample weights, if the model was fitted with some
-        return f"the model counts {read_count(total)}"
-    return f"weight {read_count(total)}" if rules.is_weighted else count_of(total, "row")
+def _count_rows(rules: Rules, hits: float, total: float) -> str:
+    return f"{'weight ' * (rules.is_ranked and rules.is_weighted)}{read_count(hits)} of {read_count(total)}"
 
 
-# The fewest rows from which a share says something: if a class were as likely as not, five rows would all be of it in
-# 3 % of cases, four rows in 6 %.
-FEW_ROWS = 5
 # Rules that make nearly all the errors of a guess gain nothing over it.
 LEAST_SPARED = 0.05
 SHOWN_RULES = 5

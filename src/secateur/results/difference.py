@@ -156,10 +156,10 @@ def compare_rules(old: Rules, new: Rules) -> RulesDifference:
     ...     _ = builder.leaf([1, 9], parent=root, side="right")
     ...     return simplify(builder.build(), each_leaf=True)
     >>> print(compare_rules(train(30), train(40)))
-    widened: no if age ≤ 30 (the model counts 10, 80.0% no)
-      now: no if age ≤ 40 (the model counts 10, 80.0% no)
-    narrowed: yes if age > 30 (the model counts 10, 90.0% yes)
-      now: yes if age > 40 (the model counts 10, 90.0% yes)
+    widened: no if age ≤ 30 (the model counts 8 of 10 no, 80.0%)
+      now: no if age ≤ 40 (the model counts 8 of 10 no, 80.0%)
+    narrowed: yes if age > 30 (the model counts 9 of 10 yes, 90.0%)
+      now: yes if age > 40 (the model counts 9 of 10 yes, 90.0%)
     1 widened, 1 narrowed.
     """
     if not hasattr(new, "is_list"):

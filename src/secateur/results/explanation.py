@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from secateur.errors import did_you_mean, shorten
 from secateur.facts.checking import find_broken_facts
-from secateur.results.answer import describe_rarer, describe_stated, describe_targets
+from secateur.results.answer import describe_rarer, describe_rows
 from secateur.results.fidelity import read_agreement
+from secateur.results.measures import find_expected
 from secateur.results.row_reading import (
     as_value,
     find_absent,
@@ -25,7 +26,6 @@ from secateur.results.row_reading import (
     leave_out_absent,
     read_rows,
 )
-from secateur.results.statistics import find_interval
 from secateur.rows.rows import Rows
 from secateur.rules.rule import ArraySequence, Framed, Rule
 from secateur.rules.rules import Rules
@@ -120,7 +120,7 @@ class Explanation:
     def interval(self) -> tuple[float, float] | None:
         """Limits of the share of the predicted class at the level of 95 %."""
         rules = self._seen.rules
-        return _find_share_interval(rules, rules.counts[self.rule.index], self.rule.class_id)
+        return find_expected(rules, np.array([self.rule.index]))[0]
 
     @cached_property
     def values(self) -> Mapping[str, Label | None]:
@@ -370,10 +370,7 @@ def _describe_rows(seen: _Seen) -> list[str]:
             f"  {where}: {read_agreement(rules.fidelity, line.index)}.",
             f"These rules approximate {rules.fidelity.model}, which was not asked about this row.",
         ]
-    words = _describe_share(rules, rules.counts[line.index], line.class_id)
-    if words is not None and rules.tree.is_regression:
-        words += describe_targets(line)
-    return [] if words is None else [f"  {where}: {words}{describe_stated(line)}."]
+    return [f"  {where}: {describe_rows(line)}."]
 
 
 def _list_reasons(seen: _Seen) -> list[str]:
@@ -426,17 +423,8 @@ def _describe_broken(seen: _Seen) -> list[str]:
     return [f"{said}: {'; '.join(seen.broken)}."]
 
 
-def _find_share_interval(rules: Rules, counts: NDArray[np.float64], class_id: int) -> tuple[float, float] | None:
-    """Find the limits of a class's share at 95 %; None without rows, or where counts are sums of weights."""
-    total = float(counts.sum())
-    if not total > 0 or rules.is_weighted or not rules.is_ranked or rules.tree.is_regression:
-        return None
-    low, high = find_interval(float(counts[class_id]) / total, total)
-    return float(low), float(high)
-
-
 def _describe_share(rules: Rules, counts: NDArray[np.float64], class_id: int) -> str | None:
-    """Write the number of training rows, the share of a class among them, and how sure that is; None without rows."""
+    """Write the number of training rows and the share of a class among them; None without rows."""
     total = float(counts.sum())
     if not total > 0:
         return None
@@ -449,11 +437,7 @@ def _describe_share(rules: Rules, counts: NDArray[np.float64], class_id: int) ->
     if rules.tree.is_regression:
         return rows
     words = f"{rows}, {read_share(float(counts[class_id]) / total)} {rules.tree.class_names[class_id]}"
-    words += describe_rarer(counts, class_id, rules.tree.class_names)
-    limits = _find_share_interval(rules, counts, class_id)
-    if limits is None:
-        return words
-    return f"{words}, 95 % interval {read_share(limits[0])} to {read_share(limits[1])}"
+    return f"{words}{describe_rarer(counts, class_id, rules.tree.class_names)}"
 
 
 def _write_values(seen: _Seen, conditions: Iterable[Condition]) -> list[str]:

@@ -22,10 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InputError
+from secateur.methods.quinlan import fisher_greater
 from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -57,7 +60,7 @@ def score_shares(shares: NDArray[np.float64], counts: NDArray[np.float64]) -> Sc
     loss = -float((counts * np.log(np.clip(shares, CLIP, 1 - CLIP))).sum()) / total
     sides = range(1, 2) if n_classes == 2 else range(n_classes)
     rows = counts.sum(axis=1)
-    areas = [_find_area(shares[:, c], counts[:, c], rows - counts[:, c]) for c in sides]
+    areas = [find_area(shares[:, c], counts[:, c], rows - counts[:, c]) for c in sides]
     return Scores(brier, loss, float(np.mean(areas)))
 
 
@@ -79,7 +82,7 @@ def find_distances(
     return found[place]
 
 
-def _find_area(score: NDArray[np.float64], inside: NDArray[np.float64], outside: NDArray[np.float64]) -> float:
+def find_area(score: NDArray[np.float64], inside: NDArray[np.float64], outside: NDArray[np.float64]) -> float:
     """Find the share of pairs, one row of each side, that the score puts in order; half of a tie; NaN without pairs."""
     pairs = float(inside.sum()) * float(outside.sum())
     if not pairs:
@@ -135,6 +138,41 @@ def find_interval(share: ArrayLike, n_rows: ArrayLike, level: float = LEVEL) -> 
     low[some] = betaincinv(right[some], wrong[some] + 1, beyond)
     high[others] = betaincinv(right[others] + 1, wrong[others], 1 - beyond)
     return low, high
+
+
+def expect_share(right: ArrayLike, n_rows: ArrayLike, level: float = LEVEL) -> Limits:
+    """Find the limits of the share that as many new rows will have, if ``right`` of so many rows are of a class.
+
+    They hold all shares that Fisher's exact test would not tell from this one, so that at the level of 95 % they hold
+    the share of as many new rows in at least 95 of 100 samples; NaN without rows. Rows with weights count for their
+    effective number, rounded down.
+
+    Examples
+    --------
+    >>> low, high = expect_share([9, 10, 950], [10, 10, 1000])
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.4, 0.6, 0.929], [1.0, 1.0, 0.968])
+    """
+    right, n_rows = np.asarray(right, dtype=np.float64), np.asarray(n_rows, dtype=np.float64)
+    whole = np.floor(n_rows + 1e-9)
+    known = whole > 0
+    k, n = (divide_or_nan(right, n_rows) * whole)[known], whole[known]
+    k = np.where(np.abs(k - np.rint(k)) < 1e-6, np.rint(k), k)
+
+    def search(is_within: Callable[[NDArray[np.float64]], NDArray[np.bool_]]) -> NDArray[np.float64]:
+        """Find the smallest number of rows from which on a test is passed."""
+        low, high = np.zeros(len(n)), np.floor(n)
+        while (low < high).any():
+            middle = np.floor((low + high) / 2)
+            passed = is_within(middle)
+            low, high = np.where(passed, low, middle + 1), np.where(passed, middle, high)
+        return low
+
+    beyond = (1 - level) / 2
+    found = np.full((2, len(whole)), np.nan)
+    found[0, known] = search(lambda other: fisher_greater(k, n, other, n) > beyond) / n
+    found[1, known] = 1 - search(lambda other: fisher_greater(n - k, n, other, n) > beyond) / n
+    return found[0], found[1]
 
 
 def compare_shares(

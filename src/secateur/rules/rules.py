@@ -164,7 +164,6 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
             decided_counts=None,
             choice=None,
             fidelity=None,
-            unseen=None,
             target_moments=None,
             making=replace(
                 self.making,
@@ -262,6 +261,16 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
     def unseen_counts(self) -> NDArray[np.float64] | None:
         """The same of rows that had no part in making the rules, as :meth:`measure` counted them, or None."""
         return None if self.unseen is None else self.unseen.counts
+
+    @cached_property
+    def did_not_hold_up(self) -> NDArray[np.bool_]:
+        """Marks of lines whose unseen rows differ from their training rows beyond chance: Fisher's test, by Holm."""
+        from secateur.results.per_line import MOVED, LineAudits
+
+        if self.unseen is None:
+            return np.zeros(self.n_lines, dtype=bool)
+        squares = self.unseen.support if self.unseen.squares is None else self.unseen.squares
+        return np.asarray(LineAudits(self, self.unseen.counts, squares).verdicts == MOVED)
 
     @cached_property
     def support(self) -> NDArray[np.float64]:
@@ -929,6 +938,8 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         **fields : object
             New values of fields; the tree and the method stay.
         """
+        if not {"deletions", "leaves", "layout"}.isdisjoint(fields):
+            fields = {"unseen": None, **fields}  # they were counted for other lines
         made = replace(self, **fields)
         found = ["paths", "place_of_leaf", *(() if "training" in fields else ("voice",))]
         vars(made).update({name: value for name, value in vars(self).items() if name in found})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +19,13 @@ from secateur.cli.tables.training_table import (
     read_numbers,
     split_names,
 )
-from secateur.cli.tables.written_columns import set_readings
+from secateur.cli.tables.written_columns import find_reading, read_values, set_readings
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
 from secateur.results.answer import FEW_ROWS
+from secateur.results.measures import Measures, measure_groups
+from secateur.rows.row_source import GivenRows
 from secateur.rows.written_values import as_label, to_label_types
+from secateur.rules.unseen import Split
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -37,6 +40,9 @@ if TYPE_CHECKING:
 DEFAULT_DEPTH = 5
 # The most frequent categories of a column that are told apart; the others count as one.
 MAX_CATEGORIES = 20
+HOLDOUT = 0.25  # of the rows, by default
+SMALL_TABLE = 200  # rows, of which none are set aside by default
+FOLDS = 5
 PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -51,6 +57,8 @@ class FittedTable:
     held_out: TrainingTable | None = field(repr=False)  # rows to measure on
     notes: tuple[str, ...]  # what was left out and why, a sentence each
     min_rows: int | None = None  # the fewest rows that a leaf may have, of a tree that was fitted here
+    split: Split | None = None  # how rows were held out
+    crossed: Measures | None = None  # of a small table: measured by trees that were fitted to other rows
 
 
 def fit_table(
@@ -66,24 +74,42 @@ def fit_table(
     min_rows: int | None = None,
     balanced: bool = False,
     seed: int = 0,
-    holdout: float = 0.0,
+    holdout: float | None = 0.0,
+    split_by: str | None = None,
+    group: str | None = None,
 ) -> FittedTable:
     """Settle which rows of a table are used, and fit a tree to them unless a model is given.
 
     An element of ``drop`` or ``keep`` is one column or several separated by commas; ``holdout`` is the share of the
-    rows that is held out. By default :func:`choose_min_rows` says how many rows a leaf has at least.
+    rows that is held out, None for a quarter, and nothing of a small table or with a model. With ``split_by`` they are
+    the last by a column, with ``group`` whole groups of rows; either column is not used unless it is to be kept. By
+    default :func:`choose_min_rows` says how many rows a leaf has at least.
     """
+    if split_by is not None and group is not None:
+        raise ParameterError("Rows are set aside by --split-by or by --group, not by both.")
+    aside = [find_column(list(table.frame.columns), one, table.name) for one in (split_by, group) if one is not None]
     if model is None:
-        used = make_training_table(table, target, drop=drop, drop_classes=drop_classes, keep=keep, classes=classes)
+        wanted = split_names(list(table.frame.columns), keep, table.name)
+        left_out = [one for one in aside if one not in wanted]
+        used = make_training_table(
+            table, target, drop=[*drop, *left_out], drop_classes=drop_classes, keep=keep, classes=classes
+        )
     else:
         used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
-    train, held_out = split_table(used, holdout, seed)
-    fitted, fewest = model, None
+    is_small = holdout is None and model is None and len(used.y) < SMALL_TABLE and not aside
+    if holdout is None:
+        holdout = 0.0 if is_small or (model is not None and not aside) else HOLDOUT
+    split = Split(holdout, seed, *((aside[0], None) if split_by is not None else (None, *aside)))
+    train, held_out = split_table(used, split, table)
+    fitted, fewest, crossed = model, None, None
+    growing: dict[str, Any] = {"max_depth": max_depth, "seed": seed, "balanced": balanced}
     if model is None:
         fewest = choose_min_rows(len(train.y)) if min_rows is None else min_rows
-        fitted = fit_tree(train, max_depth=max_depth, min_rows=fewest, seed=seed, balanced=balanced)
+        fitted = fit_tree(train, min_rows=fewest, **growing)
+        crossed = cross_fit(train, min_rows=min_rows, **growing) if is_small else None
     notes = (*table.notes, *used.notes)
-    return FittedTable(table.name, used.target, fitted, train, held_out, notes, fewest)
+    held = None if held_out is None else split
+    return FittedTable(table.name, used.target, fitted, train, held_out, notes, fewest, held, crossed)
 
 
 def choose_min_rows(n_rows: int) -> int:
@@ -174,12 +200,26 @@ def _list_values(table: TrainingTable) -> Any:
     return rows
 
 
-def split_table(table: TrainingTable, share: float, seed: int = 0) -> tuple[TrainingTable, TrainingTable | None]:
-    """Split off a share of the rows of each class: give the rows to fit on, and those held out."""
+def split_table(
+    table: TrainingTable, split: Split, source: TableFile | None = None
+) -> tuple[TrainingTable, TrainingTable | None]:
+    """Split off a share of the rows: give the rows to fit on, and those held out.
+
+    They are drawn from each class; or the last by a column of ``source``, or whole groups of rows.
+    """
+    share = split.share
     if not 0 <= share < 1:
         raise ParameterError(f"Expected the share to hold out as a number from 0 to less than 1, found {share}.")
     if share == 0:
         return table, None
+    if split.by is not None or split.group is not None:
+        assert source is not None
+        is_held = _find_last(table, split, source) if split.by is not None else _draw_groups(table, split, source)
+        missed = sorted({*map(as_label, table.y.tolist())} - {*map(as_label, table.y[~is_held].tolist())})
+        if not is_held.any() or missed:
+            what = f"no row of {missed[0]!r} would be left to learn from" if missed else "no row would be set aside"
+            raise InputError(f"Cannot split by {split.by or split.group!r}: {what}. Name another column or --holdout.")
+        return table.take(np.flatnonzero(~is_held)), table.take(np.flatnonzero(is_held))
     from sklearn.model_selection import train_test_split
 
     try:
@@ -187,7 +227,7 @@ def split_table(table: TrainingTable, share: float, seed: int = 0) -> tuple[Trai
             np.arange(len(table.y)),
             test_size=share,
             stratify=None if table.is_regression else table.y.astype(str),
-            random_state=seed,
+            random_state=split.seed,
         )
     except ValueError as error:
         raise InputError(
@@ -195,6 +235,61 @@ def split_table(table: TrainingTable, share: float, seed: int = 0) -> tuple[Trai
             "--holdout 0, or more rows."
         ) from error
     return table.take(np.sort(kept)), table.take(np.sort(held_out))
+
+
+def _find_last(table: TrainingTable, split: Split, source: TableFile) -> NDArray[np.bool_]:
+    """Mark the last rows by a column of numbers or dates; equal values stay together, blanks come first."""
+    assert split.by is not None
+    name = find_column(list(source.frame.columns), split.by, source.name)
+    values, kind = source.frame[name], source.kinds[name]
+    if kind in ("text", "date"):
+        found = find_reading(values, name, month_first=source.month_first)
+        values = None if found is None else read_values(values, found.reading, name, source.name)
+    elif kind != "number":
+        values = None
+    if values is None:
+        raise InputError(f"The column {name!r} holds no numbers or dates, so no row of it is later: name another one.")
+    numbers = np.asarray(values, dtype=np.float64)[table.places]
+    known = numbers[~np.isnan(numbers)]
+    limit = np.quantile(known, 1 - split.share, method="higher") if len(known) else np.nan
+    return numbers >= limit if (known < limit).any() else numbers > limit
+
+
+def _draw_groups(table: TrainingTable, split: Split, source: TableFile) -> NDArray[np.bool_]:
+    """Mark the rows of groups that are drawn until they have a share of the rows; a blank is a group of its own."""
+    import pandas as pd
+
+    assert split.group is not None
+    name = find_column(list(source.frame.columns), split.group, source.name)
+    codes, _ = pd.factorize(source.frame[name].iloc[table.places], use_na_sentinel=False)
+    order = np.random.RandomState(split.seed).permutation(codes.max(initial=-1) + 1)
+    before = np.cumsum(np.bincount(codes)[order]) - np.bincount(codes)[order]
+    return np.isin(codes, order[before < split.share * len(codes) - 0.5])
+
+
+def cross_fit(table: TrainingTable, *, min_rows: int | None = None, seed: int = 0, **growing: Any) -> Measures | None:
+    """Measure trees that are fitted as this table's is, each on rows that it was not fitted to; None if none can be.
+
+    Every row is judged once, by a tree that has not seen it: the best guess at how good the tree of all rows is.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    labels, names = np.unique(table.y.astype(str), return_inverse=True)[::-1]
+    sizes = np.bincount(labels)
+    n_folds = min(FOLDS, int(sizes.min()))
+    if n_folds < 2:
+        return None
+    shares = np.zeros((len(labels), len(sizes)))
+    for kept, left in StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labels[:, None], labels):
+        fewest = choose_min_rows(len(kept)) if min_rows is None else min_rows
+        model = fit_tree(table.take(kept), min_rows=fewest, seed=seed, **growing)
+        known = np.searchsorted(names, model.classes_.astype(str))
+        shares[np.ix_(left, known)] = model.predict_proba(table.X.iloc[left])
+    said, own = shares.argmax(axis=1), np.zeros(shares.shape)
+    own[np.arange(len(labels)), labels] = 1.0
+    of = int(sizes.argmin()) if len(sizes) == 2 and sizes[0] != sizes[1] else 1 if len(sizes) == 2 else None
+    rows = f"{len(labels)} rows, each judged by a tree that was not fitted to it"
+    return measure_groups(names.tolist(), rows, said, shares, own, guess=int(sizes.argmax()), of=of)
 
 
 def label_rows(
@@ -230,7 +325,7 @@ def label_rows(
     rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)  # first: it may be another table
     _check_labels(labels, tree, f"The column {target!r} of {table.name}", table.frame.index[kept])
     notes += [*told, *describe_unseen(rows, tree, table.name)]
-    return TrainingTable(rows, labels, target, (), (), tuple(notes), readings=readings)
+    return TrainingTable(rows, labels, target, (), (), tuple(notes), readings=readings, places=np.flatnonzero(kept))
 
 
 def _check_labels(labels: NDArray[Any], tree: Tree, where: str, numbers: Any) -> None:
@@ -267,10 +362,36 @@ def simplify_fitted(fitted: FittedTable, *, takes_facts: bool = True, **options:
     if takes_facts:
         whole, shown = find_facts(tree, train)
         options |= {"integers": whole, "facts": [*shown, *(options.get("facts") or ())]}
-        return simplify(tree, train.X, train.y, **options)
-    # The types of columns must not tell that they hold whole numbers.
-    whole = [column for column in train.X.columns if train.X[column].dtype.kind in "iub"]
-    return simplify(tree, train.X.astype(dict.fromkeys(whole, "float64")), train.y, **options)
+        rules = simplify(tree, train.X, train.y, **options)
+    else:  # the types of columns must not tell that they hold whole numbers
+        whole = [column for column in train.X.columns if train.X[column].dtype.kind in "iub"]
+        rules = simplify(tree, train.X.astype(dict.fromkeys(whole, "float64")), train.y, **options)
+    if fitted.held_out is None or fitted.min_rows is None:  # a model that was brought may have seen them
+        return rules
+    return set_aside(rules, fitted.held_out, fitted.split)
+
+
+def set_aside(rules: Rules, held_out: TrainingTable, split: Split | None, train: TrainingTable | None = None) -> Rules:
+    """Count held-out rows for rules, and keep how they were set aside; of rules from a file, with the training rows."""
+    measured = rules.measure(held_out.X, held_out.y)
+    assert measured.unseen is not None
+    measured = measured.change(unseen=replace(measured.unseen, split=split))
+    return measured if train is None else measured.change(training=GivenRows(train.X, train.y, None))
+
+
+def describe_split(fitted: FittedTable) -> str | None:
+    """Say which rows were set aside; None if none were."""
+    held, split = fitted.held_out, fitted.split
+    if held is None or split is None:
+        return None
+    n_rows, how = len(held.y) + len(fitted.train.y), "drawn from each class"
+    if split.by is not None:
+        how = f"the last by {split.by!r}"
+    elif split.group is not None:
+        how = f"whole groups by {split.group!r}"
+    seed = "" if split.by is not None else f" (seed {split.seed})"
+    seen = "to measure on; the tree has not seen them" if fitted.min_rows is not None else "to measure on"
+    return f"Set aside {len(held.y):,} of {n_rows:,} rows, {how}{seed}, {seen} (--holdout 0 uses all)."
 
 
 def describe_facts(fitted: FittedTable, tree: Tree) -> list[str]:

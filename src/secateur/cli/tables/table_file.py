@@ -192,10 +192,10 @@ def in_batches(data: str, tree: Tree | None) -> bool:
     return is_many or (os.path.isfile(data) and os.path.getsize(data) > LARGE_FILE)
 
 
-def check_batch_options(data: str, used: Rows, reading: Reading, holdout: float) -> None:
+def check_batch_options(data: str, used: Rows, reading: Reading, splitting: Sequence[str] = ()) -> None:
     """Reject options that need all rows at once."""
     asked = {
-        "--holdout": holdout,
+        splitting[0] if splitting else "": splitting,
         "--drop": used.drop,
         "--drop-class": used.drop_class,
         "--sample": reading.sample,

@@ -69,10 +69,12 @@ class TrainingTable:
     readings: Mapping[str, ColumnParser] = field(default_factory=dict)  # of columns written as text or dates
     is_regression: bool = False  # whether numbers are predicted
     pattern: str = "{}"  # how they are written
+    places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)  # in the table
 
     def take(self, rows: NDArray[np.int64]) -> TrainingTable:
         """Take some of the rows."""
-        return replace(self, X=self.X.iloc[rows].reset_index(drop=True), y=self.y[rows])
+        taken = {"y": self.y[rows], "places": self.places[rows] if len(self.places) else self.places}
+        return replace(self, X=self.X.iloc[rows].reset_index(drop=True), **taken)
 
 
 def make_training_table(
@@ -178,6 +180,7 @@ def make_training_table(
         | {column: ColumnParser("text") for column in cut if column != target},
         is_regression=valued is not None,
         pattern="{}" if valued is None else valued.pattern,
+        places=np.flatnonzero(kept),
     )
 
 

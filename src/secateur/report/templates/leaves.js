@@ -30,7 +30,6 @@ function ruleRow(rule) {
   const dropped = listed.deleted.flatMap((link, place) => [conditionElement(rule, `d${place}`, tree.conditions[link], [link], true), " "]);
   const assimilated = assimilationWords(rule);
   const before = listed.source_support ? listed.source_hits / listed.source_support : null;
-  const near = listed.limits === null ? null : make("small", {}, ` ${limits(listed.limits)}`);
   const moved = listed.d_limits === null || !listed.deleted.length ? null : make("small", { class: "moved" }, ` moved ${points(100 * (reliability(rule) - before))} points ${limits(listed.d_limits)}`);
   return make(
     "tr",
@@ -39,7 +38,7 @@ function ruleRow(rule) {
     make("td", { class: "conds" }, make("div", { class: "kept" }, kept), dropped.length ? make("div", { class: "dropped" }, dropped) : null, assimilated ? make("p", { class: "fine" }, assimilated) : null, diagnosisButton(rule)),
     make("td", { class: "class" }, chip(listed.class)),
     make("td", { class: "change", "data-label": data.rows.is_weighted ? "Weight" : "Rows" }, `${count(listed.source_support)} → `, make("b", {}, count(listed.support))),
-    make("td", { class: "change", "data-label": "In the class" }, `${share(before)} → `, make("b", {}, share(reliability(rule))), squeeze(listed.aside, LONG), near, moved),
+    make("td", { class: "change", "data-label": "In the class" }, `${share(before)} → `, make("b", {}, share(reliability(rule))), squeeze(listed.aside, LONG), moved),
   );
 }
 

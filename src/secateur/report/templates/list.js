@@ -10,19 +10,10 @@ function barElement(rows, hits, most, ofClass) {
   return draw("svg", { class: `bar ${colour(ofClass)}`, "aria-hidden": "true" }, draw("rect", { class: "of-other", width: `${width.toFixed(2)}%`, height: 10 }), draw("rect", { class: "of-class", width: `${((width * hits) / rows).toFixed(2)}%`, height: 10 }));
 }
 
-// The rows of a line and the share of its class, in the words of `describe_rows` in Python.
+// The rows beside a line, as Python words them; with what to expect of as many new rows.
 function decidedWords(one, withInterval = false) {
-  if (one.rows === null) return [`rows unknown${one.share === null ? "" : `; stated ${share(one.share)}`}`];
-  if (!one.rows) return [data.fidelity ? "no held-out row" : `no row${one.share === null ? "" : `; stated ${share(one.share)}`}`];
-  const part = make("b", {}, share(one.hits / one.rows));
-  if (data.fidelity) {
-    const rows = plural(one.rows, "held-out row", "held-out rows");
-    return one.rows < FEW_ROWS ? [`${rows}, too few to tell: the model says the same for ${count(one.hits)}`] : [`${rows}, the model says the same for `, part, ` ${limits(one.limits)}`];
-  }
-  const rows = data.rows.is_ranked ? rowsText(one.rows) : `the model counts ${count(one.rows)}`;
-  const interval = withInterval && one.limits ? make("small", {}, `, 95 % interval ${limits(one.limits).slice(1, -1)}`) : null;
-  const stated = one.share !== null && share(one.share) !== share(one.hits / one.rows) ? `; stated ${share(one.share)}` : null;
-  return [`${rows}, `, part, ` ${shorten(data.classes[one.class], 30)}`, interval, squeeze(one.aside, LONG), stated].filter(Boolean);
+  const expected = withInterval && one.limits && !data.fidelity ? make("small", {}, `; of as many new rows, expect ${limits(one.limits).slice(1, -1)} to be ${shorten(data.classes[one.class], 30)} (95 %)`) : null;
+  return [squeeze(one.words, LONG), expected].filter(Boolean);
 }
 
 // What a line asks beside its heading; "otherwise" asks nothing, and is "always" where its section has no rule.
@@ -127,6 +118,10 @@ function showNumbers() {
   const { measured } = list;
   if (!data.fidelity) {
     byId("fig-right").textContent = measured ? percent(measured.accuracy) : "–";
+    if (list.interest) {
+      byId("fig-found").textContent = list.interest.recall === null ? "–" : percent(list.interest.recall);
+      byId("fig-named").textContent = list.interest.precision === null ? "–" : percent(list.interest.precision);
+    }
     byId("fig-same").textContent = list.is_exact ? "always" : measured ? percent(100 - measured.disagreement) : "–";
     byId("fig-same-of").textContent = list.is_exact ? "for every possible row" : data.answer.measured_on ? `of ${data.answer.measured_on}` : "";
   }
