@@ -190,7 +190,8 @@ def _describe_trust(rules: Rules, at_hand: RowsAtHand, audit: Audit | None) -> t
         return first, " ".join(others)
     if audit is None:
         return describe_faithful(rules), "No rows are at hand, so how often this is right is unknown."
-    right = " ".join(describe_measures(rules)) or describe_measured(audit, at_hand.words)
+    is_told = rules.unseen is not None or at_hand.is_training
+    right = " ".join(describe_measures(rules) if is_told else ()) or describe_measured(audit, at_hand.words)
     if rules.is_exact:
         return describe_faithful(rules), right
     found = _measure(audit)
