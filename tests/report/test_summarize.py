@@ -216,7 +216,7 @@ def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> 
     short = summary["lists"][0]
     share = f"{short['measured']['disagreement'] / 100:.1%}"
     assert short["faithful"].startswith(
-        f"The answer differs from the tree's on {share} of 284 rows set aside; on new rows, 95 % interval "
+        f"The answer differs from the tree's on {share} of 284 unseen rows; on new rows, 95 % interval "
     )
     assert f" (the tree: {right}); always" in short["right"]
 
