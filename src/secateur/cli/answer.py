@@ -102,7 +102,8 @@ def _describe_trust(story: Story, listing: Listing, *, verbose: bool) -> list[st
 
     rules, audit = story.rules, story.audit
     sentences = [*warn_of_weights(rules)]
-    if rules.is_list and (rules.unseen is not None or not story.is_set_aside):
+    is_measured = rules.unseen is not None or not story.is_set_aside
+    if rules.is_list and is_measured and not rules.tree.is_regression:
         sentences += [SET_ASIDE if one == FLATTER else one for one in describe_measures(rules)]
     elif audit is not None:
         sentences.append(describe_measured(audit, story.audited))

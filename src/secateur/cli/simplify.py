@@ -276,7 +276,7 @@ def _from_data(
         measured = on.X, on.y
     notes = (*((told,) if (told := describe_split(fitted)) is not None else ()), *fitted.notes)
     warnings = warn_of_rules(rules, audit, min_rows=fitted.min_rows, balanced=growing.balanced)
-    if model is None and fitted.held_out is None and splitting.holdout is None:
+    if fitted.crossed is not None:
         few = f"{len(on.y):,} rows are too few to set some aside: the numbers beside lines are of training rows."
         warnings = (few, *warnings)
     return Story(

@@ -97,8 +97,8 @@ def fit_table(
     else:
         used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
     is_small = holdout is None and model is None and len(used.y) < SMALL_TABLE and not aside
-    if holdout is None:
-        holdout = 0.0 if is_small or (model is not None and not aside) else HOLDOUT
+    if holdout is None:  # what a list of values gives unseen rows is not kept in its file
+        holdout = 0.0 if is_small or ((model is not None or used.is_regression) and not aside) else HOLDOUT
     split = Split(holdout, seed, *((aside[0], None) if split_by is not None else (None, *aside)))
     train, held_out = split_table(used, split, table)
     fitted, fewest, crossed = model, None, None
@@ -106,7 +106,7 @@ def fit_table(
     if model is None:
         fewest = choose_min_rows(len(train.y)) if min_rows is None else min_rows
         fitted = fit_tree(train, min_rows=fewest, **growing)
-        crossed = cross_fit(train, min_rows=min_rows, **growing) if is_small else None
+        crossed = cross_fit(train, min_rows=min_rows, **growing) if is_small and not used.is_regression else None
     notes = (*table.notes, *used.notes)
     held = None if held_out is None else split
     return FittedTable(table.name, used.target, fitted, train, held_out, notes, fewest, held, crossed)
@@ -215,7 +215,8 @@ def split_table(
     if split.by is not None or split.group is not None:
         assert source is not None
         is_held = _find_last(table, split, source) if split.by is not None else _draw_groups(table, split, source)
-        missed = sorted({*map(as_label, table.y.tolist())} - {*map(as_label, table.y[~is_held].tolist())})
+        classes = [] if table.is_regression else table.y.tolist()
+        missed = sorted({*map(as_label, classes)} - {*map(as_label, table.y[~is_held].tolist())})
         if not is_held.any() or missed:
             what = f"no row of {missed[0]!r} would be left to learn from" if missed else "no row would be set aside"
             raise InputError(f"Cannot split by {split.by or split.group!r}: {what}. Name another column or --holdout.")
@@ -316,6 +317,7 @@ def label_rows(
         rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)
         notes += [*told, *describe_unseen(rows, tree, table.name)]
         how: dict[str, Any] = {"readings": readings, "is_regression": True, "pattern": numbers.pattern}
+        how["places"] = np.flatnonzero(kept)
         return TrainingTable(rows, numbers.values, target, (), (), tuple(notes), **how)
     is_blank_kept = any(isinstance(one, str) and one.strip(" ") != one for one in tree.classes.tolist())
     kept, labels, notes, _ = read_labels(table, target, drop_classes, as_text=is_blank_kept)
@@ -366,7 +368,7 @@ def simplify_fitted(fitted: FittedTable, *, takes_facts: bool = True, **options:
     else:  # the types of columns must not tell that they hold whole numbers
         whole = [column for column in train.X.columns if train.X[column].dtype.kind in "iub"]
         rules = simplify(tree, train.X.astype(dict.fromkeys(whole, "float64")), train.y, **options)
-    if fitted.held_out is None or fitted.min_rows is None:  # a model that was brought may have seen them
+    if fitted.held_out is None or fitted.min_rows is None or tree.is_regression:  # a model may have seen them
         return rules
     return set_aside(rules, fitted.held_out, fitted.split)
 
