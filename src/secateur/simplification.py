@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.model_checks import is_ensemble, is_forest
+from secateur.adapters.model_checks import is_ensemble, is_forest, take_best
 from secateur.choosing import NO_BUDGET, ROW_BY_ROW, ListForm, choose_lines
 from secateur.counting.counted_evidence import Evidence
 from secateur.counting.targets import TargetCounter
@@ -185,6 +185,7 @@ def simplify(
         reader = ModelReader(model, known, _find_rf_tol(chosen), find_tolerance=form.find_tolerance(chosen, None))
         problem = reader.open_counted(evidence, given, chosen)
         return form.finish(_shorten(problem, chosen, is_weighted=evidence.is_weighted), None)
+    model = take_best(model)
     if is_ensemble(model) and not each_leaf:
         named = {"feature_names": feature_names, "class_names": class_names}
         others = {"sample_weight": sample_weight, "accepts_missing": accepts_missing, "groups": groups}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters.model_checks import ancestor_names, check_fitted, is_forest, is_pipeline
+from secateur.adapters.model_checks import ancestor_names, check_fitted, is_forest, is_pipeline, take_best
 from secateur.adapters.pipelines import read_trees
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.facts.stating import state_facts
@@ -117,7 +117,7 @@ def from_model(
         raise ParameterError("This tree says itself which columns take NaN: leave accepts_missing out.")
     if isinstance(model, Tree) and tree is not None:
         raise ParameterError("This is a single tree already: leave tree out.")
-    read = model if isinstance(model, Tree) else _read(model, X, sample_weight, accepts_missing, tree)
+    read = model if isinstance(model, Tree) else _read(take_best(model), X, sample_weight, accepts_missing, tree)
     if feature_names is not None:
         if isinstance(feature_names, (str, bytes)) or np.ndim(feature_names) != 1:
             raise ParameterError(f"Expected feature_names as a list, a name for each column, found {feature_names!r}.")

@@ -58,8 +58,16 @@ def is_forest(model: Any) -> bool:
     return bool(ancestor_names(last, ENSEMBLES)) and not _is_single(last)
 
 
+def take_best(model: Any) -> Any:
+    """Take the best estimator of a search such as ``GridSearchCV``, refitted to all rows; any other model as it is."""
+    if any(ancestor.__name__ == "BaseSearchCV" for ancestor in type(model).__mro__):
+        return getattr(model, "best_estimator_", model)
+    return model
+
+
 def is_ensemble(model: Any) -> bool:
     """Tell whether a model is of several trees that decide together, of any library that is read, or ends in one."""
+    model = take_best(model)
     if is_forest(model):
         return True
     last = model.steps[-1][1] if is_pipeline(model) and model.steps else model

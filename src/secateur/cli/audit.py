@@ -33,10 +33,11 @@ def command(
     quiet: Quiet = False,
     reading: Reading,
 ) -> None:
-    """Audit every rule on new rows: is it still right as often as it was? Status 1 if a rule moved.
+    """Audit every rule on new rows: is it still right as often as it was? Status 1 if something moved.
 
-    To watch for change, name earlier rows with --since. The rules were fitted to their training rows, so against those
-    a fall is expected.
+    A rule is compared with the unseen rows that it was measured on, if there were any, else with its training rows, to
+    which it was fitted, so that a fall is expected; --since names earlier rows instead. A column on one side of all
+    limits, such as one in another unit, and other numbers of rows per line (PSI from 0.25 on) count as moved, too.
 
     A line of a short list is audited on the rows that it decides, “otherwise” too; a rule of a leaf on those that it
     covers.
@@ -47,6 +48,7 @@ def command(
     secateur audit rules.json april.csv --since january.csv --target outcome --json
     """
     from secateur.cli.model_files import load_rules
+    from secateur.results.shifts import LARGE_PSI
 
     if data == "-" and since == "-":
         raise ParameterError("ROWS and --since are both -, but standard input can be read once: name a file for one.")
@@ -57,10 +59,12 @@ def command(
         _show_values(rules_file, audit, notes, as_json=as_json, quiet=quiet)
         raise typer.Exit(code=0)
     moved, is_tested = audit.per_line.moved, audit.per_line.n_tested > 0
+    is_shifted = bool(audit.shifts) or audit.per_line.psi >= LARGE_PSI
     if as_json:
         found = {
-            "ok": not moved if is_tested else None,
+            "ok": not (moved or is_shifted) if is_tested or is_shifted else None,
             "summary": audit.per_line.summary,
+            "psi": None if audit.per_line.psi != audit.per_line.psi else audit.per_line.psi,
             "notes": [*notes, *_list_cautions(audit), *_list_notes(audit)],
         }
         print_json({**found, "audit": audit.to_dict(), "lines": audit.per_line.to_dicts()})
@@ -68,11 +72,12 @@ def command(
         for note in notes:
             tell(note)
         _show(rules_file, audit)
-    elif moved:
-        tell(audit.per_line.summary)
-    if not is_tested:
+    elif moved or is_shifted:
+        for sentence in (audit.per_line.summary, *audit.shifts):
+            tell(sentence)
+    if not is_tested and not is_shifted:
         raise ParameterError(_describe_untested(rules, audit))
-    raise typer.Exit(code=1 if moved else 0)
+    raise typer.Exit(code=1 if moved or is_shifted else 0)
 
 
 def _audit(
@@ -139,6 +144,7 @@ def _show(path: Path, audit: Audit) -> None:
     from rich.text import Text
 
     from secateur.cli.console import out
+    from secateur.results.shifts import describe_psi
     from secateur.words.conditions import count_of
 
     found = audit.per_line
@@ -147,6 +153,10 @@ def _show(path: Path, audit: Audit) -> None:
     out.print(Text(found.summary, style="bold red" if found.moved else "bold green"))
     for one in found.moved:
         out.print(Text(str(one)))
+    for shift in audit.shifts:
+        out.print(Text(shift, style="bold red"))
+    if (told := describe_psi(found.psi)) is not None:
+        out.print(Text(told))
     for caution in _list_cautions(audit):
         out.print(Text(caution, style="yellow"))
     for note in _list_notes(audit):

@@ -1,31 +1,42 @@
 """``secateur diff``: say what changed between the rules of two trainings."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from secateur.cli.console import print_json, tell
-from secateur.cli.options import Json, Quiet
+from secateur.cli.options import Json, Quiet, Reading, Rows, spread
 from secateur.errors import InputError
 
 STYLES = {"removed": "red", "added": "green", "class-changed": "bold red"}
 
 
+@spread
 def command(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="Rules as --export json wrote them.")],
     new: Annotated[Path, typer.Argument(metavar="NEW", help="The rules of the newer training.")],
+    *,
+    data: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A table of rows: which of them change their answer.")
+    ] = None,
+    used: Rows,
     everything: Annotated[bool, typer.Option("--all", help="List rules that stayed the same too.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
+    reading: Reading,
 ) -> None:
     """Say which rules were added, removed, widened, narrowed or shifted, or changed their class.
 
-    Rules are compared by the rows that they are about, whatever their trees look like.
+    Rules are compared by the rows that they are about, whatever their trees look like. With --data and --target also:
+    which rows of a table change their answer, from what to what, how many of each were right, and which lines they
+    leave and enter.
 
     For example:
 
     secateur diff january.json february.json
+    secateur diff january.json february.json --data february.csv --target outcome
     """
     from secateur.cli.model_files import load_rules
 
@@ -36,6 +47,16 @@ def command(
             f"{short} holds a short list, {long} one rule for each leaf: make both with --each-leaf, or both without."
         )
     difference = before.diff(after)
+    if data is not None:
+        from secateur.cli.tables.fitted_table import label_rows
+        from secateur.results.swaps import compare_answers
+
+        tables = [reading.open(data, tree=rules.tree, quiet=quiet) for rules in (before, after)]
+        first, second = (
+            label_rows(table, rules.tree, **used.take(table))
+            for table, rules in zip(tables, (before, after), strict=True)
+        )
+        difference = replace(difference, swaps=compare_answers(before, after, first.X, first.y, second.X))
     if difference.otherwise is not None and difference.otherwise[0] != difference.otherwise[1]:
         tell("To compare rules of the same class, make both files with the same --otherwise.", quiet=quiet)
     if as_json:

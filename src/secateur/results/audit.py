@@ -7,7 +7,7 @@ and a line's reliability are numbers from 0 to 1. A precision or recall that is 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from secateur.errors import InputError
 from secateur.methods import METHODS
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.results.per_line import LineAudits, check_since
+from secateur.results.shifts import find_shifts
 from secateur.results.statistics import (
     check_squares,
     count_effective,
@@ -122,6 +123,9 @@ class Audit:
         classes differ by, which with two classes is the difference of either class's probability.
     per_line : LineAudits
         Each line on these rows: its support, its reliability with limits, and whether it still holds.
+    shifts : tuple of str
+        Columns whose rows all lie on one side of every limit that the tree asks for, a sentence each: they may be
+        written in another unit. Rows that are not in memory are not looked at.
 
     Notes
     -----
@@ -175,6 +179,7 @@ class Audit:
     mean_abs_delta_p: float
     max_abs_delta_p: float
     per_line: LineAudits = field(repr=False)
+    shifts: tuple[str, ...] = ()
 
     @property
     def abs_delta_p0(self) -> float:
@@ -405,7 +410,11 @@ class AuditCounter:
 def audit_rows(rules: Rules, rows: RowSource, since: Any = None) -> Audit:
     """Audit rules on labelled rows of any kind."""
     check_since(rules, since)  # before the rows are read
-    return finish_audit(rules, rows.fold(without_facts(rules.tree), AuditCounter(rules)), since)
+    if since is None and rules.unseen is not None and rules.fidelity is None:
+        squares = rules.unseen.support if rules.unseen.squares is None else rules.unseen.squares
+        since = LineAudits(rules, rules.unseen.counts, squares, is_unseen=True)
+    found = finish_audit(rules, rows.fold(without_facts(rules.tree), AuditCounter(rules)), since)
+    return replace(found, shifts=tuple(find_shifts(rules, rows))) if rows.in_memory else found
 
 
 def count_unseen(rules: Rules, rows: RowSource, given: GivenRows) -> Unseen:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.results.swaps import SwapSet
     from secateur.rules.rule import Rule
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Label, Tree
@@ -95,12 +96,15 @@ class RulesDifference:
         Of lists: the class of what no rule covers, before and after.
     is_rounded : bool
         Whether its text shortens a number of a changed rule as far as the rows at hand allow.
+    swaps : SwapSet, or None
+        Of rows that were passed: which of them change their answer.
     """
 
     changes: tuple[RuleChange, ...]
     notes: tuple[str, ...] = ()
     otherwise: tuple[str, str] | None = None
     is_rounded: bool = False
+    swaps: SwapSet | None = None
 
     @property
     def is_same(self) -> bool:
@@ -127,18 +131,22 @@ class RulesDifference:
         }
         if self.otherwise is not None:
             found["otherwise"] = dict(zip(("old", "new"), self.otherwise, strict=True))
+        if self.swaps is not None:
+            found["swaps"] = self.swaps.to_dict()
         return found
 
     def __str__(self) -> str:
         if self.is_same:
             rest = "" if self.otherwise is None else f", otherwise {self.otherwise[0]}"
-            return "\n".join([*self.notes, f"The same {count_of(len(self.changes), 'rule')}{rest}."])
+            swapped = [] if self.swaps is None else [str(self.swaps)]
+            return "\n".join([*self.notes, f"The same {count_of(len(self.changes), 'rule')}{rest}.", *swapped])
         listed = [str(change) for change in self.changes if change.kind != "same"]
         if self.otherwise is not None and self._moves_otherwise:
             listed.append(f"otherwise {self.otherwise[0]}\n  now: otherwise {self.otherwise[1]}")
         counted = ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
         listed += [ROUNDED] if self.is_rounded else []
-        return "\n".join([*self.notes, *listed, f"{counted or 'no rule'}."])
+        swapped = [] if self.swaps is None else [str(self.swaps)]
+        return "\n".join([*self.notes, *listed, f"{counted or 'no rule'}.", *swapped])
 
 
 def compare_rules(old: Rules, new: Rules) -> RulesDifference:

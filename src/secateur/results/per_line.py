@@ -20,6 +20,7 @@ import numpy as np
 
 from secateur.errors import InputError
 from secateur.methods.quinlan import fisher_greater
+from secateur.results.shifts import find_psi
 from secateur.results.statistics import (
     LEAST_ROWS_OF_D,
     adjust_by_holm,
@@ -174,6 +175,8 @@ class LineAudits(ArrayTable[LineAudit]):
         Sums of the squared weights of these rows.
     since : LineAudits, default=None
         What to compare with; by default the training rows.
+    is_unseen : bool, default=False
+        Whether these are the unseen rows that the rules were measured on.
 
     Examples
     --------
@@ -191,9 +194,15 @@ class LineAudits(ArrayTable[LineAudit]):
     nouns = "lines"
 
     def __init__(
-        self, rules: Rules, counts: NDArray[np.float64], squares: NDArray[np.float64], since: LineAudits | None = None
+        self,
+        rules: Rules,
+        counts: NDArray[np.float64],
+        squares: NDArray[np.float64],
+        since: LineAudits | None = None,
+        *,
+        is_unseen: bool = False,
     ) -> None:
-        self.rules, self.counts, self.squares, self.since = rules, counts, squares, since
+        self.rules, self.counts, self.squares, self.since, self.is_unseen = rules, counts, squares, since, is_unseen
 
     @cached_property
     def support(self) -> NDArray[np.float64]:
@@ -288,6 +297,11 @@ class LineAudits(ArrayTable[LineAudit]):
         tested = np.where(self.p_values <= FALSE_ALARMS, MOVED, HOLDS)
         untested = np.where(self.support > 0, NOT_COMPARABLE, NO_ROWS)
         return np.where(np.isnan(self.p_values), untested, tested)
+
+    @property
+    def psi(self) -> float:
+        """Population stability index of the rows per line, against those before; NaN where they are not known."""
+        return find_psi(self.rules.support if self.since is None else self.since.support, self.support)
 
     @property
     def n_tested(self) -> int:
@@ -388,6 +402,8 @@ class LineAudits(ArrayTable[LineAudit]):
     def summary(self) -> str:
         """What the rules are compared with, and how many moved, still hold, or could not be compared, in a sentence."""
         against = "Against the earlier audit"
+        if self.since is not None and self.since.is_unseen:
+            against = "Against the unseen rows that the rules were measured on"
         if self.since is None:
             against = f"Against the training rows{', to which the rules were fitted' if self.n_tested else ''}"
         n_moved, n_holding, n_empty, n_unknown = (
@@ -493,7 +509,8 @@ def check_since(rules: Rules, since: Any) -> LineAudits | None:
     )
     if not same:
         raise InputError("The earlier audit is of other rules: audit these rules on the earlier rows, and pass that.")
-    return LineAudits(then, earlier.counts, earlier.squares)  # not what that one was compared with
+    # Not what that one was compared with.
+    return LineAudits(then, earlier.counts, earlier.squares, is_unseen=earlier.is_unseen)
 
 
 def find_limits_of_d(rules: Rules) -> Limits:

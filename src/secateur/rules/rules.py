@@ -702,7 +702,7 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         sample_weight : array-like of shape (n_rows,), or str, default=None
         since : Audit, default=None
             An earlier audit of these rules, whose rows ``audit.per_line`` compares each line with; by default the
-            training rows, which the rules were fitted to.
+            unseen rows that :meth:`measure` counted, else the training rows, which the rules were fitted to.
         """
         from secateur.results.audit import audit_rows
         from secateur.results.value_audit import audit_values
@@ -780,17 +780,24 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         with self._open(X, None, sample_weight) as rows:
             return find_overlaps(self, rows)
 
-    def diff(self, other: Rules) -> RulesDifference:
+    def diff(self, other: Rules, X: Any = None, y: Any = None) -> RulesDifference:
         """Compare these rules with others by what they mean, even if they come from different trees.
 
         Parameters
         ----------
         other : Rules
             The later rules, in the same form: two lists, or two with one rule for each leaf.
+        X : array-like or data frame of shape (n_rows, n_features), default=None
+            Rows to answer by both: ``diff.swaps`` tells which of them change their answer, and which lines they leave
+            and enter.
+        y : array-like of shape (n_rows,), default=None
+            Their labels, to tell how many of each were right, and whether the new rules are better.
         """
         from secateur.results.difference import compare_rules
+        from secateur.results.swaps import compare_answers
 
-        return compare_rules(self, other)
+        found = compare_rules(self, other)
+        return found if X is None else replace(found, swaps=compare_answers(self, other, X, y))
 
     def verify(
         self, X: Any = None, y: Any = None, *, sample_weight: Any = None, model: Any = None, unseen: Any = None
