@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from secateur.rules.deciding import without_facts
+from secateur.rules.lines import without_facts
 from secateur.words.conditions import count_of
 
 if TYPE_CHECKING:
