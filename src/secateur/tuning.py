@@ -153,6 +153,13 @@ def select(
         ),
         otherwise=otherwise,
     )
+    from sklearn.base import is_regressor
+
+    if hasattr(model, "__sklearn_tags__") and is_regressor(model):
+        raise UnsupportedModelError(
+            f"select compares answers and probabilities of classes, and {type(model).__name__} predicts numbers: "
+            "choose a tolerance in the units of the target, and audit the list on other rows."
+        )
     return _select(model, search, _Sample.check(model, X, y, sample_weight), cv, n_jobs, progress)
 
 

@@ -78,8 +78,8 @@ def _check_supported(model: Any) -> None:
         )
     elif any("Regressor" in name for name in known):
         hint = (
-            "The trees of a regression forest are averaged, so none decides alone: secateur.approximate(model, X) "
-            "gives few rules that approximate it."
+            "The trees of a regression forest are averaged, so none decides alone: fit one tree to the answers of "
+            "the forest, and simplify that."
         )
     check_class(model, ENSEMBLES, SUPPORTED, hint)
     check_fitted(model, hasattr(model, "estimators_"))

@@ -76,7 +76,11 @@ def find_answering(model: Any) -> Any:
     except Exception:
         is_regressor = False
     if is_regressor:
-        raise UnsupportedModelError(f"{type(model).__name__} predicts numbers, and rules say classes: {MAKE_CLASSES}.")
+        raise UnsupportedModelError(
+            f"{type(model).__name__} predicts numbers, and rules say classes: {MAKE_CLASSES}. A list of its numbers is "
+            "that of a tree fitted to them: simplify(DecisionTreeRegressor(max_depth=5).fit(X, model.predict(X)), X, "
+            "model.predict(X))."
+        )
     return answering or model
 
 
