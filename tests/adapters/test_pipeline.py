@@ -816,7 +816,7 @@ def frames(draw: st.DrawFn) -> pd.DataFrame:
     )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pipelines(), frames(), st.integers(0, 2**32 - 1), st.sampled_from(["pandas", "polars"]))
 def test_every_drawn_pipeline_is_read_exactly(pipe: Pipeline, X: pd.DataFrame, seed: int, library: str) -> None:
     def native(frame: pd.DataFrame) -> Any:

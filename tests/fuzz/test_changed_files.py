@@ -122,7 +122,8 @@ def test_a_promise_that_does_not_hold_is_noticed_although_verify_says_that_it_do
     noticed = 0
     for data in good_files("rules"):
         content = json.loads(data)
-        if content["method"] not in ("exact", "none") or content["budget"] or content["approximation"]:
+        is_exact = content["method"] in ("exact", "none") and not content["budget"] and not content["approximation"]
+        if noticed > 20 or not is_exact:
             continue
         for place, gone in enumerate(content["leaves"]["deleted"]):
             if not gone:

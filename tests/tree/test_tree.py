@@ -683,7 +683,7 @@ def test_no_row_free_method_and_no_check_of_it_needs_a_frame_per_level(method: s
 
 @pytest.mark.parametrize("method", ["faithful", "mismatch", "mismatch-certified", "budgeted", "quinlan"])
 def test_no_row_based_method_and_no_check_of_it_needs_a_frame_per_level(method: str) -> None:
-    tree = chain(200)
+    tree = chain(140)
     X = rows_of(tree, 100)
     y = walk_all(tree, X)
     secateur.simplify(tree, X, y, method=method, each_leaf=True)  # compiles what is compiled on first use
