@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.errors import FormatError
+from secateur.verify.lists import ROUNDED, Lines
 
 
 def problem() -> tuple[Any, Any, Any]:
@@ -652,3 +655,22 @@ def test_the_digest_tells_what_was_changed_by_hand() -> None:
         assert "its digest does not fit its content" in find_fault(json.dumps(content))
         sign_again(content)
         assert "its words are not what its numbers say" in find_fault(json.dumps(content))
+
+
+@pytest.mark.parametrize("shift", [0, 1e-13, -1e-13, 1e-11, -1e-11, 1e-9, -1e-9, 1e-7, -1e-7])
+def test_which_leaves_a_line_may_answer_for_is_decided_on_fractions(shift: float) -> None:
+    """Floats decide what is far from a tie, and nothing else: each pair of a share and a leaf is compared anew."""
+    counts = [(own, total) for total in (1, 3, 7, 10, 40, 999) for own in range(total // 2 + 1, total + 1)]
+    leaf_counts = np.array([[total - own, own] for own, total in counts], dtype=np.float64)
+    case = SimpleNamespace(
+        tree=SimpleNamespace(counts=None, values=None, is_regression=False),
+        classes=np.ones(len(counts), dtype=np.int64),
+        record={"leaf_counts": leaf_counts},
+    )
+    tolerance = Fraction(1, 10)
+    shares = np.unique([float(Fraction(own, total) + side * tolerance) for own, total in counts for side in (1, -1)])
+    for share in (shares + shift).tolist():
+        stated = {"shares": np.array([share]), "tolerance": 0.1, "starts": [0, 0], "defaults": [1], "nodes": [0]}
+        found = Lines(case, {**stated, "leaves": np.zeros(0, dtype=np.int64)}).answers(0)  # type: ignore[arg-type]
+        off = [abs(Fraction(share) - Fraction(own, total)) for own, total in counts]
+        assert found.tolist() == [distance <= tolerance + ROUNDED for distance in off]

@@ -114,16 +114,35 @@ class Lines:
     @cached_property
     def values(self) -> list[Fraction]:
         """The value of each leaf, or the share of its class: of rows that reach it, else as the tree counts."""
-        tree, found = self.case.tree, []
+        tree, counts = self.case.tree, np.array(self.case.record["leaf_counts"], dtype=np.float64)
         if tree.values is not None:
             return [Fraction(value) for value in tree.values[self.case.leaves].tolist()]
-        for place, own in enumerate(self.case.classes.tolist()):
-            counts = self.case.record["leaf_counts"][place]
-            if tree.counts is not None and not counts.sum() > 0:
-                counts = tree.counts[self.case.leaves[place]]
-            total = sum(map(Fraction, counts.tolist())) if not np.isnan(counts).any() else Fraction(0)
-            found.append(Fraction(float(counts[own])) / total if total else Fraction(0))
-        return found
+        if tree.counts is not None:
+            unknown = ~(counts.sum(axis=1) > 0)
+            counts[unknown] = tree.counts[self.case.leaves[unknown]]
+        made: dict[tuple[float, ...], Fraction] = {}  # of equal counts once, by their own class and all
+        keys = [(row[own], *row) for row, own in zip(counts.tolist(), self.case.classes.tolist(), strict=True)]
+        for key in set(keys):
+            total = Fraction(0) if np.isnan(key).any() else sum(map(Fraction, key[1:]), Fraction(0))
+            made[key] = Fraction(key[0]) / total if total else Fraction(0)
+        return [made[key] for key in keys]
+
+    @cached_property
+    def floats(self) -> NDArray[np.float64]:
+        """Those values, rounded: they decide all but what is near a tie."""
+        return np.array([float(value) for value in self.values])
+
+    @cached_property
+    def scale(self) -> Fraction:
+        """What rounding is relative to: 1 for shares."""
+        if not self.is_regression:
+            return Fraction(1)
+        return max(Fraction(repr(float(self.stated["tolerance"]))), *map(abs, self.values))
+
+    @cached_property
+    def near(self) -> float:
+        """So close to a tie, fractions decide; beyond, floats do."""
+        return float(self.scale) * 1e-8
 
     @cached_property
     def is_whole(self) -> bool:
@@ -134,16 +153,37 @@ class Lines:
     @property
     def slack(self) -> Fraction:
         """How far rounding may move a share, or a value."""
-        if self.is_regression:
-            return ROUNDED * max(Fraction(repr(float(self.stated["tolerance"]))), *map(abs, self.values))
-        return ROUNDED if self.is_whole else Fraction(1, 10**9)
+        return ROUNDED * self.scale if self.is_whole or self.is_regression else Fraction(1, 10**9)
 
-    def answers(self, line: int, leaf: int) -> bool:
-        """Whether a line may answer for a leaf."""
-        if self.classes[line] != self.case.classes[leaf]:
-            return False
-        share, tolerance = float(self.stated["shares"][line]), Fraction(repr(float(self.stated["tolerance"])))
-        return share != share or abs(Fraction(share) - self.values[leaf]) <= tolerance + self.slack
+    @cached_property
+    def _answered(self) -> dict[tuple[int, float], NDArray[np.bool_]]:
+        return {}
+
+    def answers(self, line: int) -> NDArray[np.bool_]:
+        """Mark the leaves that a line may answer for."""
+        key = int(self.classes[line]), float(self.stated["shares"][line])
+        if key not in self._answered:
+            found = self.case.classes == key[0]
+            if key[1] == key[1]:
+                share, tolerance = Fraction(key[1]), Fraction(repr(float(self.stated["tolerance"])))
+                beyond = np.abs(self.floats - key[1]) - float(tolerance)
+                for leaf in np.flatnonzero(found & (np.abs(beyond) <= self.near)).tolist():
+                    found[leaf] = abs(share - self.values[leaf]) <= tolerance + self.slack
+                found &= beyond <= self.near
+            self._answered[key] = found
+        return self._answered[key]
+
+    def has_end(self, end: float, leaves: NDArray[np.int64]) -> bool:
+        """Whether an end of a window is the share of one of some leaves."""
+        near = leaves[np.abs(self.floats[leaves] - end) <= self.near].tolist()
+        return any(abs(self.values[leaf] - Fraction(end)) <= self.slack for leaf in near)
+
+    def find_ends(self, leaves: NDArray[np.int64]) -> tuple[Fraction, Fraction]:
+        """Find the least and the largest share of some leaves."""
+        floats = self.floats[leaves]
+        ends = (leaves[np.abs(floats - end) <= self.near].tolist() for end in (floats.min(), floats.max()))
+        low, high = ({id(self.values[leaf]): self.values[leaf] for leaf in near}.values() for near in ends)
+        return min(low), max(high)
 
     def name(self, line: int) -> str:
         """Name a line for people."""
@@ -267,8 +307,8 @@ def _check_leaves(case: Case, lines: Lines, boxes: Boxes, is_reached: NDArray[np
         inside_of += _compare_leaves(case, lines.name(line), inside, stands_for[line])
         wrong += [
             f"{lines.name(line)} meets leaf {case.leaves[leaf]}, for which it may not answer."
-            for leaf in met.tolist()
-            if lines.classes[line] == case.classes[rule] and not lines.answers(line, leaf)
+            for leaf in met[~lines.answers(line)[met]].tolist()
+            if lines.classes[line] == case.classes[rule]
         ]
         windows += _compare_window(lines, line, met)
     for section, line in enumerate(lines.rest_lines.tolist()):
@@ -280,8 +320,7 @@ def _check_leaves(case: Case, lines: Lines, boxes: Boxes, is_reached: NDArray[np
         wrong += [
             f"Leaf {case.leaves[leaf]} lies in no rule, and {lines.name(line)[0].lower()}{lines.name(line)[1:]}, the "
             "“otherwise” of its section, may not answer for it."
-            for leaf in left.tolist()
-            if not lines.answers(line, leaf)
+            for leaf in left[~lines.answers(line)[left]].tolist()
         ]
         windows += _compare_window(lines, line, left)
     case.report("each line stands for the leaves that lie in it, condition by condition, and for no other", inside_of)
@@ -325,12 +364,12 @@ def _compare_leaves(case: Case, name: str, found: NDArray[np.int64], stated: Ite
 def _compare_window(lines: Lines, line: int, leaves: NDArray[np.int64]) -> list[str]:
     if np.isnan(lines.stated["shares"][line]) or not len(leaves):
         return []
-    values = [lines.values[leaf] for leaf in leaves.tolist()]
-    low, high = (Fraction(float(end)) for end in lines.stated["windows"][line])
+    low, high = (float(end) for end in lines.stated["windows"][line])
     # A large tree's line states the window of all leaves that it may answer for, whose ends are leaves' shares, too.
-    known = [value for leaf, value in enumerate(lines.values) if lines.case.classes[leaf] == lines.classes[line]]
-    is_known = all(any(abs(value - end) <= lines.slack for value in known) for end in (low, high))
-    if is_known and low <= min(values) + lines.slack and high >= max(values) - lines.slack:
+    known = np.flatnonzero(lines.case.classes == lines.classes[line])
+    is_known = lines.has_end(low, known) and lines.has_end(high, known)
+    least, most = lines.find_ends(leaves)
+    if is_known and Fraction(low) <= least + lines.slack and Fraction(high) >= most - lines.slack:
         return []
     return [f"The window of {lines.name(line)[0].lower()}{lines.name(line)[1:]} is not that of the leaves it meets."]
 
@@ -340,9 +379,7 @@ def _check_ends(lines: Lines, line: int, section: int) -> list[str]:
     if np.isnan(lines.stated["shares"][line]):
         return []
     own = np.flatnonzero((lines.section_of_leaf == section) & (lines.case.classes == lines.classes[line]))
-    values = [lines.values[leaf] for leaf in own.tolist()]
-    ends = [Fraction(float(end)) for end in lines.stated["windows"][line]]
-    if all(any(abs(value - end) <= lines.slack for value in values) for end in ends):
+    if all(lines.has_end(float(end), own) for end in lines.stated["windows"][line]):
         return []
     return [f"The window of {lines.name(line)[0].lower()}{lines.name(line)[1:]} is not one of leaves of its section."]
 
@@ -357,7 +394,7 @@ def _check_kept(case: Case, lines: Lines, boxes: Boxes, is_reached: NDArray[np.b
     def is_foreign(rule: int, leaf: int) -> bool:
         if rule not in number_of or lines.section_of_leaf[leaf] != lines.section_of_rule[number_of[rule]]:
             return False
-        return not lines.answers(int(lines.line_of_rule[number_of[rule]]), leaf)
+        return not lines.answers(int(lines.line_of_rule[number_of[rule]]))[leaf]
 
     broken = _find_idle(case, boxes, is_reached, judged, nodes, lines.kept, is_foreign)
     if len(judged):
@@ -455,7 +492,7 @@ def _check_rows(case: Case, lines: Lines) -> None:
         return
     n_rules, n_classes, n_lines = len(lines.written), case.tree.n_classes, len(lines.classes)
     covered, decided = np.zeros((n_rules, n_classes)), np.zeros((n_lines, n_classes))
-    is_off = np.array([[not lines.answers(line, leaf) for leaf in case.all_rules.tolist()] for line in range(n_lines)])
+    rest_is_off = np.stack([~lines.answers(line) for line in lines.rest_lines.tolist()])
     off, total = np.zeros((2, n_classes))  # by the class that the tree predicts
     boxes = Boxes(case.tree, case.paths, lines.kept, lines.written)
     powers = np.zeros((n_lines, 3))  # of weights, targets less a line's value, and squares of that
@@ -464,14 +501,14 @@ def _check_rows(case: Case, lines: Lines) -> None:
         rows = PlacedRows(case.tree, matrix)
         leaf = rows.leaf_place(case.leaves)
         winner = lines.rest_lines[lines.section_of_leaf[leaf]]
-        wrong = is_off[winner, leaf]
+        wrong = rest_is_off[lines.section_of_leaf[leaf], leaf]
         inside = dict(rows.satisfying(boxes, np.zeros(n_rules, dtype=np.int64)))
         if inside:
             wrong[np.concatenate(list(inside.values()))] = False  # they are not left to otherwise
         for place in range(n_rules)[::-1]:  # the first to decide overwrites the later ones
             some, line = np.sort(inside[place]), int(lines.line_of_rule[place])
             winner[some] = line
-            wrong[some] |= is_off[line, leaf[some]]
+            wrong[some] |= ~lines.answers(line)[leaf[some]]
             covered[place] += np.bincount(class_ids[some], heavy[some], n_classes)
         decided += np.bincount(winner * n_classes + class_ids, heavy, decided.size).reshape(decided.shape)
         if targets is not None:
