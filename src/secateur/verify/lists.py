@@ -156,19 +156,20 @@ class Lines:
         return ROUNDED * self.scale if self.is_whole or self.is_regression else Fraction(1, 10**9)
 
     @cached_property
-    def _answered(self) -> dict[tuple[int, float], NDArray[np.bool_]]:
+    def _answered(self) -> dict[tuple[int, float | None], NDArray[np.bool_]]:
         return {}
 
     def answers(self, line: int) -> NDArray[np.bool_]:
         """Mark the leaves that a line may answer for."""
-        key = int(self.classes[line]), float(self.stated["shares"][line])
+        stated = float(self.stated["shares"][line])
+        key = int(self.classes[line]), None if np.isnan(stated) else stated
         if key not in self._answered:
             found = self.case.classes == key[0]
-            if key[1] == key[1]:
-                share, tolerance = Fraction(key[1]), Fraction(repr(float(self.stated["tolerance"])))
-                beyond = np.abs(self.floats - key[1]) - float(tolerance)
+            if key[1] is not None:
+                tolerance = Fraction(repr(float(self.stated["tolerance"])))
+                beyond = np.abs(self.floats - stated) - float(tolerance)
                 for leaf in np.flatnonzero(found & (np.abs(beyond) <= self.near)).tolist():
-                    found[leaf] = abs(share - self.values[leaf]) <= tolerance + self.slack
+                    found[leaf] = abs(Fraction(stated) - self.values[leaf]) <= tolerance + self.slack
                 found &= beyond <= self.near
             self._answered[key] = found
         return self._answered[key]
