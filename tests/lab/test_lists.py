@@ -16,7 +16,7 @@ from secateur.datasets import load
 from secateur.lab import lists
 from secateur.lab.lists import LIST, PRUNED, PRUNED_LEAVES, TE2RULES, LengthPoint, find_points, name_form
 from secateur.lab.protocol import ARMS, DATASETS, N_SPLITS, split_rows
-from secateur.lab.stored_results import load_study, load_versions
+from secateur.lab.stored_results import load_counted, load_study, load_versions
 
 pytestmark = pytest.mark.long
 
@@ -66,6 +66,22 @@ def test_lists_are_as_short_as_they_were() -> None:
     assert stored(1.0, 4).conditions_left <= 25.2
     assert stored(0.1, 4, 0.01).conditions_left <= 24
     assert abs(stored(0.1, 4).delta_auc or 0) <= 0.006
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "LED", "quantiles"])
+def test_a_table_of_many_classes_gives_the_stored_result(name: str) -> None:
+    skip_if_older(load_versions("lists")["scikit-learn"])
+    (kept,) = [row for row in load_counted("many_classes") if row["dataset"] == name]
+    assert lists.measure_many_classes(name) == pytest.approx(kept, abs=1e-5)
+
+
+def test_lists_of_many_classes_are_as_short_as_they_were() -> None:
+    rows = load_counted("many_classes")
+    assert [row["dataset"] for row in rows] == list(lists.MANY_CLASSES)
+    left = {form: np.mean([row[name_form(*form, 0.0)] for row in rows]) for form in lists.MANY_FORMS}
+    assert left[1.0, 4] <= 38
+    assert left[1.0, 4] < 0.7 * left[1.0, 1]
+    assert left[0.1, 4] < 0.7 * left[0.1, 1]
 
 
 def test_without_a_budget_no_answer_changes_and_nothing_is_off() -> None:

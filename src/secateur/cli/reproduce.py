@@ -221,7 +221,9 @@ def _beyond(study: Study) -> list[Page]:
         pages += [beyond.beyond_page(arm, points, study.splits), beyond.picks_page(arm, picked)]
         pages.append(lists.lists_page(*lengths[name]))
     lists.draw_lengths(lengths, study.place)
-    return pages
+    many = [lists.measure_many_classes(name) for name in lists.MANY_CLASSES]
+    study.write_json("many_classes", many)
+    return [*pages, lists.many_classes_page(many)]
 
 
 def _regression(study: Study) -> Page:

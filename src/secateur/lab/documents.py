@@ -107,6 +107,7 @@ def make_blocks(evidence: Evidence) -> dict[str, str]:
     blocks["faithful"] = _faithful()
     blocks["lists"] = to_markdown(lists.lists_page(ARMS["cart"], _texts()), level=4)
     blocks["lists-beside-pruning"] = _beside_pruning()
+    blocks["lists-many-classes"] = to_markdown(lists.many_classes_page(load_counted("many_classes")), level=4)
     blocks["runtime"] = _runtime(evidence)
     blocks["assimilation"] = _assimilation(evidence)
     return blocks

@@ -8,7 +8,7 @@ Conditions are counted as bounds, of which "a < x ≤ b" has two, and a split be
 conditions as they read. Rows are answered by what lines ask, never by asking the tree.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import datasets
 from sklearn.base import clone
+from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -314,3 +316,65 @@ def draw_lengths(
     panels[0][0].set(ylabel="bounds left, %")
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=3)
     return write_figures(directory, "lists", figure, kinds)
+
+
+def _make_waveform(random: np.random.Generator) -> tuple[Any, Any]:
+    """Breiman's waves: mixtures of two of three triangles, 21 noisy points each."""
+    y, along, u = random.integers(3, size=1500), np.arange(21), random.uniform(size=(1500, 1))
+    waves = np.stack([np.maximum(6 - np.abs(along - peak), 0) for peak in (6, 14, 10)])
+    return u * waves[[0, 0, 1]][y] + (1 - u) * waves[[1, 2, 2]][y] + random.normal(size=(1500, 21)), y
+
+
+def _make_led(random: np.random.Generator) -> tuple[Any, Any]:
+    """Breiman's digits of seven lamps, each wrong one time in ten, beside 17 lamps that say nothing."""
+    lamps = [0b1110111, 0b0010010, 0b1011101, 0b1011011, 0b0111010, 0b1101011, 0b1101111, 0b1010010, 0b1111111]
+    lit = np.array([[int(bit) for bit in f"{digit:07b}"] for digit in (*lamps, 0b1111011)])
+    y = random.integers(10, size=2000)
+    X = np.hstack([lit[y], random.integers(2, size=(2000, 17))])
+    is_wrong = random.uniform(size=X.shape) < 0.1 * (np.arange(24) < 7)
+    return np.where(is_wrong, 1 - X, X).astype(float), y
+
+
+# Tables of three to ten classes that nobody has to download: those of scikit-learn, and made ones.
+MANY_CLASSES: dict[str, Callable[[np.random.Generator], tuple[Any, Any]]] = {
+    "iris": lambda _: datasets.load_iris(return_X_y=True),
+    "wine": lambda _: datasets.load_wine(return_X_y=True),
+    "digits": lambda _: datasets.load_digits(return_X_y=True),
+    "waveform": _make_waveform,
+    "LED": _make_led,
+    "quantiles": lambda _: datasets.make_gaussian_quantiles(n_samples=2000, n_features=6, n_classes=4, random_state=0),
+    "clusters": lambda _: datasets.make_classification(
+        2000, 12, n_informative=6, n_classes=5, n_clusters_per_class=1, flip_y=0.05, random_state=0
+    ),
+    "blobs": lambda _: datasets.make_blobs(2000, 5, centers=6, cluster_std=6.0, random_state=0),
+}
+MANY_FORMS: tuple[tuple[float, Any], ...] = ((1.0, 1), (1.0, 4), (1.0, "auto"), (0.1, 1), (0.1, 4), (0.1, "auto"))
+MANY_SPLITS = 10
+
+
+def measure_many_classes(name: str) -> dict[str, Any]:
+    """Measure the bounds that exact lists about trees of many classes leave, in percent of the tree's."""
+    X, y = MANY_CLASSES[name](np.random.default_rng(0))
+    left = []
+    for split in range(MANY_SPLITS):
+        X_train, _, y_train, _ = train_test_split(X, y, test_size=0.3, stratify=y, random_state=split)
+        model = DecisionTreeClassifier(max_depth=6, random_state=split).fit(X_train, y_train)
+        exact = secateur.simplify(model, X_train, y_train, each_leaf=True)
+        lists = [choose_lines(exact, ListForm(*form)) for form in MANY_FORMS]
+        left.append([len(exact), *(100 * rules.n_edges / len(exact.deleted) for rules in lists)])
+    means = [round(float(mean), 6) for mean in np.mean(left, axis=0)]
+    names = ["leaves", *(name_form(*form, 0.0) for form in MANY_FORMS)]
+    return {"dataset": name, "classes": len(np.unique(y)), **dict(zip(names, means, strict=True))}
+
+
+def many_classes_page(rows: Sequence[Mapping[str, Any]]) -> Page:
+    """Show what is left of trees of many classes, and the means."""
+    names = [name_form(*form, 0.0) for form in MANY_FORMS]
+    listed = [
+        (row["dataset"], str(row["classes"]), f"{row['leaves']:.0f}", *(f"{row[name]:.1f}" for name in names))
+        for row in rows
+    ]
+    means = ("mean", "", "", *(f"{fmean(row[name] for row in rows):.1f}" for name in names))
+    note = f"exact lists, CART of depth 6, {MANY_SPLITS} splits; bounds left, percentages of the tree's own rules"
+    header = ("table", "classes", "leaves", *names)
+    return Page("Lists of many classes", note, header, (*listed, means))

@@ -28,7 +28,7 @@ ARMS = ("cart", "optimal")
 # TE2Rules takes scikit-learn's trees, and lists were run on these.
 OWN_ARMS = {"lists": ("cart",), "merged": ("cart",), "te2rules": ("cart",), "sparse": ("streed", "contree")}
 STUDIES = ("splits", "by_folds", "beyond", "lists", "merged", "te2rules", "readings", "sparse")
-COUNTED = ("runtime", "operations", "deterministic_states")
+COUNTED = ("runtime", "operations", "deterministic_states", "many_classes")
 PART_STUDIES = ("sparse",)  # of which each data set has the splits that there was time for
 DIGITS = 9  # kept of every number
 WORDS = ("learner", "dataset", "method", "settings")
