@@ -485,7 +485,7 @@ def test_conflicts_and_listed_rows_are_found_as_row_by_row(data: st.DataObject) 
     )
     tolerance = data.draw(st.sampled_from([0.0, 0.3, 1.0]))
     stated = {"method": "budgeted", "parameters": {"max_conflict": 1.0, "tolerance": tolerance}}
-    found = verify_rules(tree, rules_to_record(rules) | stated, lambda: [(matrix, y, None)])
+    found = verify_rules(tree, rules_to_record(rules) | stated, lambda: [(matrix, y, None, None)])
     told = f"cover {n_conflicts / len(X):.4g} of the rows" if n_conflicts else "no row is in conflict"
     assert any(f"{told} (recounted)" in check for check in found.checks)
     assert "every row is covered by a rule of the tree's class" in found.checks
