@@ -660,7 +660,7 @@ def test_the_digest_tells_what_was_changed_by_hand() -> None:
 @pytest.mark.parametrize("shift", [0, 1e-13, -1e-13, 1e-11, -1e-11, 1e-9, -1e-9, 1e-7, -1e-7])
 def test_which_leaves_a_line_may_answer_for_is_decided_on_fractions(shift: float) -> None:
     """Floats decide what is far from a tie, and nothing else: each pair of a share and a leaf is compared anew."""
-    counts = [(own, total) for total in (1, 3, 7, 10, 40, 999) for own in range(total // 2 + 1, total + 1)]
+    counts = [(own, total) for total in (3, 7, 10, 40) for own in range(total // 2 + 1, total + 1)]
     leaf_counts = np.array([[total - own, own] for own, total in counts], dtype=np.float64)
     case = SimpleNamespace(
         tree=SimpleNamespace(counts=None, values=None, is_regression=False),
