@@ -102,7 +102,7 @@ kills: .venv/.dev  ## Kill writing commands N times and look at what they leave 
 
 reproduce-docs: .venv/.dev  ## Store what is finished in ./reproduction, and write the pages that show it
 	if [ -d reproduction ]; then $(BIN)/python -m secateur.lab.stored_results reproduction; fi
-	$(BIN)/python -m secateur.lab.documents docs
+	$(BIN)/python -m benchmarks.paper.documents docs
 
 rulebench: .venv/.dev  ## Every method on 80 data sets and six kinds of trees (hours; resumes in ./rulebench)
 	nice -n 10 $(BIN)/secateur bench --trees cart-4,cart-6,cart-unpruned,cart-pruned,streed,contree
@@ -174,7 +174,7 @@ ensembles: .venv/.dev .venv-te2rules/.dev  ## Lists of rules for ensembles, ours
 	.venv-te2rules/bin/python -m benchmarks.ensemble_lists te2rules
 	for list in greedy-list skope-rules skope-vote; do .venv-te2rules/bin/python -m benchmarks.ensemble_lists $$list || exit; done
 	$(BIN)/python -m benchmarks.ensemble_lists secateur
-	$(BIN)/python -m secateur.lab.ensembles reproduction
+	$(BIN)/python -m benchmarks.paper.ensembles reproduction
 
 te2rules: .venv-te2rules/.dev  ## What TE2Rules makes of the paper's CART trees (minutes; resumes in ./reproduction)
 	.venv-te2rules/bin/python -m benchmarks.te2rules_lists

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from secateur.lab.documents import fill_page
+from benchmarks.paper.documents import fill_page
 from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.pages import Page, to_markdown
 from secateur.lab.rulebench.data import SOURCES

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from secateur.lab import ensembles, exhibits
-from secateur.lab.claims import CLAIMS, Finding, count_verdicts, read_verdict
-from secateur.lab.documents import FIGURES, PAGES, fill_page, make_blocks, make_index_blocks
-from secateur.lab.evidence import Evidence
-from secateur.lab.open_points import OPEN_POINTS
+from benchmarks.paper import ensembles
+from benchmarks.paper.claims import CLAIMS, Finding, count_verdicts, read_verdict
+from benchmarks.paper.documents import PAGES, fill_page, make_blocks, make_index_blocks
+from benchmarks.paper.evidence import Evidence
+from benchmarks.paper.open_points import OPEN_POINTS
+from secateur.lab import exhibits
+from secateur.lab.exhibits import FIGURES
 from secateur.lab.protocol import ARMS, DATASETS
 from secateur.lab.readings import LEAF_TIES, SINGLE_CONDITIONS
 from secateur.lab.stored_results import load_study

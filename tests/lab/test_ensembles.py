@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from secateur.lab.ensembles import (
+from benchmarks.paper.ensembles import (
     KINDS,
     OURS,
     compare_lists,

@@ -147,7 +147,7 @@ def test_results_of_another_version_or_split_are_not_reused(data_dir: str, tmp_p
 def test_a_change_of_what_decides_results_changes_the_digest_and_no_other_does(tmp_path: Path) -> None:
     decides = [f"{room}/one.py" for room in ("methods", "tree", "kernels", "counting")]
     decides += ["lab/protocol.py", "lab/sparse.py", "simplification.py"]
-    shows = ["cli/one.py", "report/one.py", "lab/claims.py", "methods/notes.txt"]
+    shows = ["cli/one.py", "report/one.py", "lab/verdicts.py", "methods/notes.txt"]
     for name in (*decides, *shows):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("first")

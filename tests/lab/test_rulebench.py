@@ -21,11 +21,11 @@ from typer.testing import CliRunner
 
 import secateur
 from benchmarks import rulebench_page as page
+from benchmarks.paper.documents import fill_page
 from secateur.cli.main import app
 from secateur.datasets import Dataset
 from secateur.errors import InputError, ParameterError
 from secateur.lab import bench
-from secateur.lab.documents import fill_page
 from secateur.lab.rulebench import data as bench_data
 from secateur.lab.rulebench import run, statistics
 from secateur.lab.rulebench.results import KEYS, NUMBERS, WHOLE, Results, load_stored

@@ -272,8 +272,7 @@ def _runtime(study: Study) -> Page:
 
 
 def _exhibits(study: Study) -> Page:
-    from secateur.lab.documents import FIGURES
-    from secateur.lab.exhibits import entropy_rows
+    from secateur.lab.exhibits import FIGURES, entropy_rows
     from secateur.lab.pages import Page
 
     for name, draw in FIGURES.items():

@@ -1,6 +1,7 @@
 """The paper's small exhibits: the entropy-asymmetry table, and its figures of trees, drawn from real ones."""
 
 import math
+from collections.abc import Callable
 from html import escape
 
 import numpy as np
@@ -148,3 +149,11 @@ def _places(tree: Tree, leaf_ids: list[int]) -> list[tuple[float, float]]:
             x = 105 + 170 * column[node] if node in column else (places[below[0]][0] + places[below[1]][0]) / 2
             places[node] = x, 45 + 110 * depth
     return places
+
+
+# The figures that are drawn without matplotlib.
+FIGURES: dict[str, Callable[[], str]] = {
+    "c1c0.svg": lambda: draw_tree(orientation_tree()),
+    "assimilation.svg": lambda: draw_tree(assimilation_tree(), assimilated_rule()),
+    "sibling.svg": lambda: draw_tree(sibling_tree(), sibling_rule()),
+}

@@ -3,9 +3,9 @@
 import csv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 
-from secateur.lab.evidence import ARM_NAMES, Evidence
+from benchmarks.paper.evidence import ARM_NAMES, Evidence
 from secateur.lab.protocol import ARMS, N_SPLITS, TOLERANCES
 from secateur.lab.readings import LEAF_TIES, SINGLE_CONDITIONS
 from secateur.lab.stored_results import load_study
@@ -137,7 +137,7 @@ MEASURED: dict[str, Callable[[Evidence], str]] = {
 
 def _list_open_points() -> Iterator[OpenPoint]:
     tolerances = ", ".join(f"{dataset} {value:g}" for dataset, value in TOLERANCES.items())
-    text = (files("secateur.lab") / "open_points.csv").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "open_points.csv").read_text(encoding="utf-8")
     for row in csv.DictReader(text.splitlines()):
         ours = row["ours"].format(tolerances=tolerances, last_split=N_SPLITS - 1)
         yield OpenPoint(row["question"], ours, row["why"])

@@ -1,6 +1,6 @@
 """Lists of rules for ensembles: ours beside those of other tools, as ``benchmarks/ensemble_lists.py`` measured them.
 
-``python -m secateur.lab.ensembles DIRECTORY`` takes them from the output directory of a run into ``stored``.
+``python -m benchmarks.paper.ensembles DIRECTORY`` takes them from the output directory of a run into ``stored``.
 """
 
 import csv

@@ -8,12 +8,12 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from secateur.lab.evidence import ARM_NAMES, Evidence
+from benchmarks.paper.evidence import ARM_NAMES, Evidence
 from secateur.lab.exhibits import sibling_rises, sibling_rule
 from secateur.lab.operations import WITH_ROWS
 from secateur.lab.protocol import DATASETS, GRID, METHODS, TOLERANCES
@@ -391,7 +391,7 @@ def _parse(text: str) -> str | float:
 
 
 def _list_claims() -> tuple[Claim, ...]:
-    lines = (files("secateur.lab") / "claims.csv").read_text(encoding="utf-8").splitlines()
+    lines = (Path(__file__).parent / "claims.csv").read_text(encoding="utf-8").splitlines()
     return tuple(
         Claim(row["place"], row["text"], CHECKS[row["check"]](*map(_parse, filter(None, row["arguments"].split("; ")))))
         for row in csv.DictReader(lines)

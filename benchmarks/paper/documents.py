@@ -1,22 +1,22 @@
 """The pages of the documentation that show our results, written from the stored ones.
 
-``python -m secateur.lab.documents docs`` writes two whole pages (readings and claims, tables by data set), the parts
-of ``reproduction.md``, ``index.md`` and ``approximate.md`` between marks, and the figures. A test compares the pages
-on disk with what this writes.
+``python -m benchmarks.paper.documents docs`` writes two whole pages (readings and claims, tables by data set), the
+parts of ``reproduction.md``, ``index.md`` and ``approximate.md`` between marks, and the figures. A test compares the
+pages on disk with what this writes.
 """
 
 import re
 import sys
-from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
 
-from secateur.lab import beyond, ensembles, exhibits, lists
-from secateur.lab.claims import CLAIMS, count_verdicts, read_verdict
+from benchmarks.paper import ensembles
+from benchmarks.paper.claims import CLAIMS, count_verdicts, read_verdict
+from benchmarks.paper.evidence import ARM_NAMES, Evidence
+from benchmarks.paper.open_points import OPEN_POINTS, describe_nearest
+from secateur.lab import beyond, lists
 from secateur.lab.deterministic import N_STATES, expected_rows
-from secateur.lab.evidence import ARM_NAMES, Evidence
-from secateur.lab.open_points import OPEN_POINTS, describe_nearest
+from secateur.lab.exhibits import FIGURES
 from secateur.lab.operations import WITH_ROWS
 from secateur.lab.pages import FAR, Page, make_pages, to_markdown, tolerance_page
 from secateur.lab.protocol import ARMS, DATASETS, METHODS
@@ -26,7 +26,8 @@ from secateur.lab.stored_results import load_counted, load_study, load_versions
 from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 from secateur.rows.whole_files import write_whole
 
-WRITTEN = "<!-- Written by python -m secateur.lab.documents from the stored results: do not edit. -->\n"
+HERE = Path(__file__).parent
+WRITTEN = "<!-- Written by python -m benchmarks.paper.documents from the stored results: do not edit. -->\n"
 # What the paper says of all conditions, in its text: 5.3.2 and the differences there.
 PAPER_REMOVED = {
     "optimal": {"M1-P": 27.19, "M2-P": 27.19 - 18.84, "Izza": 27.19 - 18.89, "Quinlan": 62.21},
@@ -46,9 +47,7 @@ COLUMN_NAMES = {
 
 def _write_head(name: str, **numbers: object) -> str:
     """Write what stands above a table, with the numbers that it names."""
-    return (
-        (files("secateur.lab") / "heads" / f"{name}.md").read_text(encoding="utf-8").format(written=WRITTEN, **numbers)
-    )
+    return (HERE / "heads" / f"{name}.md").read_text(encoding="utf-8").format(written=WRITTEN, **numbers)
 
 
 def readings_and_claims(evidence: Evidence) -> str:
@@ -354,14 +353,6 @@ def fill_page(text: str, blocks: dict[str, str]) -> str:
         before, _, rest = text.partition(begin)
         text = before + begin + block.rstrip("\n") + "\n" + end + rest.partition(end)[2]
     return text
-
-
-# The figures that are drawn without matplotlib.
-FIGURES: dict[str, Callable[[], str]] = {
-    "c1c0.svg": lambda: exhibits.draw_tree(exhibits.orientation_tree()),
-    "assimilation.svg": lambda: exhibits.draw_tree(exhibits.assimilation_tree(), exhibits.assimilated_rule()),
-    "sibling.svg": lambda: exhibits.draw_tree(exhibits.sibling_tree(), exhibits.sibling_rule()),
-}
 
 
 def write_documents(docs: Path) -> list[Path]:

@@ -1,0 +1,1 @@
+"""The pages of the documentation about the paper, written from the stored results."""
