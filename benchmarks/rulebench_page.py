@@ -91,7 +91,9 @@ def table_page(results: Results, tree: str = MAIN) -> Page:
             cells = [results.show_mean(method, metric, tree) for metric in COLUMNS.values()]
             worst = results.values(method, "conflict", tree)
             cells.append(f"{max(worst.values()):.1f}" if worst else "–")
-            rows.append((method, str(len(_means(results, method, "conditions", tree))), *cells))
+            n_splits = len({split for _, split in results.values(method, "conditions", tree)})
+            few = f" ({n_splits} splits)" if n_splits < _count(results, tree)[1] else ""
+            rows.append((method + few, str(len(_means(results, method, "conditions", tree))), *cells))
     note = f"{KINDS[tree].title}; means over {_count(results)[1]} splits, then over data sets"
     header = ("method", "data sets", *COLUMNS, "worst conflict %")
     return Page("The table to cite", note, header, tuple(rows))
@@ -163,27 +165,29 @@ def ranks_page(results: Results, tree: str = MAIN) -> Page:
 
 
 def peers_page(results: Results) -> Page | None:
-    """Show learners of rules beside the list of a CART tree: how long they are, and how good."""
-    learners = dict.fromkeys(row["method"] for row in results.rows if row["tree"] == NO_TREE)
+    """Show peers beside the list of a CART tree, on the splits that the peers have: how long they are, and how good."""
+    learnt = [row for row in results.rows if row["tree"] == NO_TREE]
+    if not learnt:
+        return None
+    most = max(row["split"] for row in learnt) + 1
+    results = Results([row for row in results.rows if row["split"] < most])
     shown = [
-        *((method, NO_TREE) for method in learners),
+        *((method, NO_TREE) for method in dict.fromkeys(row["method"] for row in learnt)),
+        ("TE2Rules", MAIN),
         *((method, tree) for tree in (MAIN, "cart-pruned") for method in (NONE, LIST, BUDGET)),
     ]
-    shared = _find_shared(results, [(method, tree) for method, tree in shown if method != "imodels GreedyRuleList"])
-    if not learners or not shared:
-        return None
+    shared = _find_shared(results, shown)
     rows = []
     for method, tree in shown:
         cells = []
         for metric, form in (("conditions", ".1f"), ("lines", ".1f"), ("accuracy", ".1f"), ("auc", ".3f")):
             values = by_dataset(results.values(method, metric, tree))
             mine = [values[dataset] for dataset in shared if dataset in values]
-            cells.append(f"{np.mean(mine):{form}}" if len(mine) == len(shared) else "–")
-        rows.append((method, "" if tree == NO_TREE else KINDS[tree].title, *cells))
-    note = f"means over the {len(shared)} data sets of two classes that all have; conditions as read"
-    return Page(
-        "Beside learners of rules", note, ("method", "of", "conditions", "lines", "accuracy %", "AUC"), tuple(rows)
-    )
+            cells.append(f"{np.mean(mine):{form}}" if mine and len(mine) == len(shared) else "–")
+        rows.append((method, "the rows" if tree == NO_TREE else KINDS[tree].title, *cells))
+    note = f"means over {most} splits of the {len(shared)} data sets of two classes that all have; conditions as read"
+    header = ("method", "of", "conditions", "lines", "accuracy %", "AUC")
+    return Page("Beside learners of rules", note, header, tuple(rows))
 
 
 def _find_shared(results: Results, pairs: list[tuple[str, str]]) -> list[str]:
@@ -210,7 +214,7 @@ def summary(results: Results) -> str:
     n_datasets, n_splits = _count(results)
     kinds = dict.fromkeys(row["tree"] for row in results.rows if row["tree"] != NO_TREE)
     failed = Counter(
-        (row["method"] if row["tree"] == NO_TREE else row["tree"], row["failed"].partition(" in ")[0])
+        (row["tree"] if "prove" in row["failed"] else row["method"], row["failed"].partition(" in ")[0])
         for row in results.failures
     )
     told = "; ".join(f"{name}: {words} ({number:,} rows)" for (name, words), number in failed.items())
