@@ -573,8 +573,9 @@ def test_audit_asks_for_since_where_training_tells_nothing(files: Path, tmp_path
     assert str(twice.exception).startswith("ROWS and --since are both -, but standard input can be read once")
 
 
-def test_audit_without_since_says_that_a_fall_is_expected(files: Path) -> None:
-    asked = files / "rules.json", files / "loans.csv", "--target", "outcome"
+def test_audit_without_since_says_that_a_fall_is_expected(files: Path, tmp_path: Path) -> None:
+    assert invoke(*run(files), *MISMATCH, "--holdout", "0", "-o", tmp_path / "whole.json", "-q").exit_code == 0
+    asked = tmp_path / "whole.json", files / "loans.csv", "--target", "outcome"
     alone, compared = invoke("audit", *asked), invoke("audit", *asked, "--since", files / "later.csv")
     said = "Training rows flatter"
     assert said in " ".join(alone.stdout.split())
@@ -582,6 +583,9 @@ def test_audit_without_since_says_that_a_fall_is_expected(files: Path) -> None:
     assert " still hold (" in " ".join(alone.stdout.split())  # on how many rows
     assert "since=" not in alone.stdout  # which is Python
     assert "compare with an earlier audit on other rows (--since FILE)" in " ".join(alone.stdout.split())
+    unseen = " ".join(invoke("audit", files / "rules.json", files / "loans.csv", "--target", "outcome").stdout.split())
+    assert "Against the unseen rows that the rules were measured on: " in unseen
+    assert said not in unseen
 
 
 def test_verify_fails_on_a_file_that_was_edited(files: Path, tmp_path: Path) -> None:

@@ -135,7 +135,8 @@ OTHER_COLUMNS = " Other columns may tell more."
 
 def warn_of_rules(rules: Rules, audit: Audit, *, min_rows: int | None, balanced: bool) -> tuple[str, ...]:
     """Find what to warn of, by an audit; ``min_rows`` is the fewest rows in a leaf of a tree that was fitted here."""
-    from secateur.results.answer import FEW_ROWS, find_cautions
+    from secateur.results.answer import find_cautions
+    from secateur.results.measures import FEW_ROWS
 
     def advise(caution: Caution) -> str:
         if min_rows is None:

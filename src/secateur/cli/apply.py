@@ -40,7 +40,7 @@ def command(
     secateur apply rules.json edits.json --data loans.csv --target outcome -o edited.json
     """
     from secateur.cli.model_files import load_rules
-    from secateur.cli.tables.fitted_table import label_rows, split_table
+    from secateur.cli.tables.fitted_table import label_rows, split_again
     from secateur.cli.writing import check_outputs, deliver
     from secateur.rows.row_source import GivenRows
     from secateur.rules.edits import read_journal
@@ -58,7 +58,8 @@ def command(
     rules = load_rules(rules_file)
     if data is not None:
         table = reading.open(data, tree=rules.tree, seed=seed, quiet=quiet)
-        kept, aside = split_table(label_rows(table, rules.tree, **used.take(table)), holdout, seed)
+        labelled = label_rows(table, rules.tree, **used.take(table))
+        kept, aside = split_again(rules, labelled, table, holdout or None, seed)
         rules = rules.change(training=GivenRows(kept.X, kept.y, None))
         if aside is not None:
             rules = rules.measure(aside.X, aside.y)

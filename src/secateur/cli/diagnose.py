@@ -205,7 +205,7 @@ def _from_data(
     settings: dict[str, Any] = {"tolerance": tolerance} if reads_tolerance else {}
     tree = None if model is None else read_one_tree(model)
     if in_batches(data, tree):
-        check_batch_options(data, used, reading, 0.0)
+        check_batch_options(data, used, reading)
         target = used.require_target(data)
         with open_batches(data, read_one_tree(model), target, reading, no_facts=not takes_facts) as (table, told):
             with counting("Counting", quiet=quiet) as progress:

@@ -38,7 +38,7 @@ def command(
     secateur report rules.json --data loans.csv --target outcome -o page.html
     """
     from secateur.cli.model_files import is_rules_file, load_rules
-    from secateur.cli.tables.fitted_table import fit_table, label_rows, set_aside, simplify_fitted, split_table
+    from secateur.cli.tables.fitted_table import fit_table, label_rows, set_aside, simplify_fitted, split_again
 
     check_outputs(output, inputs=(source, data), force=force)
     rows: tuple[Any, Any] = (None, None)
@@ -53,10 +53,13 @@ def command(
             table = reading.open(data, tree=rules.tree, seed=growing.seed, quiet=quiet)
             labelled = label_rows(table, rules.tree, **used.take(table))
             rows, target = (labelled.X, labelled.y), labelled.target
-            split = None if rules.unseen is None else rules.unseen.split
-            train, held_out = (labelled, None) if split is None else split_table(labelled, split, table)
-            if held_out is not None and rules.verify(train.X, train.y, unseen=(held_out.X, held_out.y)).ok:
-                rules, rows = set_aside(rules, held_out, split, train), (held_out.X, held_out.y)
+            train, held_out = split_again(rules, labelled, table)
+            if (
+                held_out is not None
+                and rules.unseen is not None
+                and rules.verify(train.X, train.y, unseen=(held_out.X, held_out.y)).ok
+            ):
+                rules, rows = set_aside(rules, held_out, rules.unseen.split, train), (held_out.X, held_out.y)
     else:
         if data is not None:
             raise ParameterError(f"{source} does not hold rules: name one table only.")

@@ -54,8 +54,7 @@ def command(
     secateur verify rules.json --model tree.skops --data loans.csv --target outcome
     """
     from secateur.cli.model_files import load_rules
-    from secateur.cli.tables.fitted_table import label_rows, read_one_tree, split_table
-    from secateur.rules.unseen import Split
+    from secateur.cli.tables.fitted_table import label_rows, read_one_tree, split_again
 
     rules = load_rules(rules_file, takes_changed=True)
     brought = None if model is None else trusting.load(model, quiet=quiet)
@@ -78,10 +77,7 @@ def command(
             rows = pick_rows(brought, reading.open(data, seed=seed, quiet=quiet), used)[:2]
         elif data is not None:
             table = reading.open(data, tree=rules.tree, seed=seed, quiet=quiet)
-            split = None if rules.unseen is None or holdout is not None else rules.unseen.split
-            kept, held_out = split_table(
-                label_rows(table, rules.tree, **used.take(table)), split or Split(holdout or 0.0, seed), table
-            )
+            kept, held_out = split_again(rules, label_rows(table, rules.tree, **used.take(table)), table, holdout, seed)
             rows = kept.X, kept.y
             unseen = None if held_out is None or rules.unseen is None else (held_out.X, held_out.y)
         with working("Checking the rules", quiet=quiet):

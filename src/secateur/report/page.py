@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from secateur.errors import InputError, need_library
 from secateur.report.summarize import summarize
 from secateur.report.values import render_values, summarize_values
-from secateur.results.answer import FEW_ROWS
+from secateur.results.measures import FEW_ROWS
 from secateur.rows.whole_files import write_whole
 from secateur.words.conditions import count_of, read_count, read_share
 

@@ -16,7 +16,6 @@ from secateur.methods import METHODS
 from secateur.methods.contract import DEFAULT_TOLERANCE, Asks, check_share
 from secateur.report.material import known_numbers, pair_limits
 from secateur.results.answer import (
-    FEW_ROWS,
     describe_difference,
     describe_faithful,
     describe_measured,
@@ -27,7 +26,7 @@ from secateur.results.answer import (
     warn_of_weights,
 )
 from secateur.results.fidelity import describe_fidelity, round_outwards
-from secateur.results.measures import find_expected, measure_rules
+from secateur.results.measures import FEW_ROWS, find_expected, measure_rules
 from secateur.results.per_line import find_limits_of_d
 from secateur.rows.checking import check_labels
 from secateur.rows.rows import apply_tree

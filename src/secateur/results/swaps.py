@@ -116,7 +116,8 @@ def compare_answers(old: Rules, new: Rules, X: Any, y: Any = None, X_new: Any = 
         pairs.setdefault((before[place], after[place]), []).append(place)
     swaps = [
         Swap(
-            *(_plain(one) for one in pair),
+            _plain(pair[0]),
+            _plain(pair[1]),
             len(places),
             None if truth is None else int((truth[places] == pair[0]).sum()),
             None if truth is None else int((truth[places] == pair[1]).sum()),
@@ -125,7 +126,7 @@ def compare_answers(old: Rules, new: Rules, X: Any, y: Any = None, X_new: Any = 
         for pair, places in pairs.items()
     ]
     kinds, counts = np.unique(lines, axis=1, return_counts=True)
-    moves = [Move(*pair, n) for pair, n in zip(kinds.T.tolist(), counts.tolist(), strict=True)]
+    moves = [Move(one, other, n) for (one, other), n in zip(kinds.T.tolist(), counts.tolist(), strict=True)]
     return SwapSet(
         len(before),
         tuple(sorted(swaps, key=lambda one: -one.rows)),

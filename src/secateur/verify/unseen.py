@@ -29,7 +29,7 @@ def check_unseen(case: Case, read_unseen: RowReader | None) -> None:
     if case.record["list"] is not None:
         sums = [stated[name].sum(axis=0) for name in NAMED[:2]]
         case.expect(
-            bool(np.isclose(*sums, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE).all()),
+            bool(np.isclose(sums[0], sums[1], rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE).all()),
             "the unseen rows of the lines add up to those of the leaves",
             "The unseen rows of the lines do not add up to those of the leaves.",
         )
@@ -57,8 +57,8 @@ def check_unseen(case: Case, read_unseen: RowReader | None) -> None:
     }
     broken = []
     if has_weights != ("squares" in stated):
-        said, found = ("no weights", "some") if has_weights else ("weights", "none")
-        broken.append(f"The unseen rows are said to have {said}, but these have {found}.")
+        said, seen = ("no weights", "some") if has_weights else ("weights", "none")
+        broken.append(f"The unseen rows are said to have {said}, but these have {seen}.")
     total, told = (float(counts["leaf_counts"].sum()) for counts in (again, stated))
     if not np.isclose(total, told, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE):
         broken.append(f"These {total:,.10g} rows are not the {told:,.10g} that are stated as unseen.")

@@ -21,8 +21,7 @@ from secateur.cli.tables.training_table import (
 )
 from secateur.cli.tables.written_columns import find_reading, read_values, set_readings
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
-from secateur.results.answer import FEW_ROWS
-from secateur.results.measures import Measures, measure_groups
+from secateur.results.measures import FEW_ROWS, Measures, measure_groups
 from secateur.rows.row_source import GivenRows
 from secateur.rows.written_values import as_label, to_label_types
 from secateur.rules.unseen import Split
@@ -236,6 +235,14 @@ def split_table(
             "--holdout 0, or more rows."
         ) from error
     return table.take(np.sort(kept)), table.take(np.sort(held_out))
+
+
+def split_again(
+    rules: Rules, table: TrainingTable, source: TableFile, holdout: float | None = None, seed: int = 0
+) -> tuple[TrainingTable, TrainingTable | None]:
+    """Set the rows aside that were set aside when rules were made, as their file says unless a share is given."""
+    own = None if rules.unseen is None or holdout is not None else rules.unseen.split
+    return split_table(table, own or Split(holdout or 0.0, seed), source)
 
 
 def _find_last(table: TrainingTable, split: Split, source: TableFile) -> NDArray[np.bool_]:

@@ -73,8 +73,8 @@ class TrainingTable:
 
     def take(self, rows: NDArray[np.int64]) -> TrainingTable:
         """Take some of the rows."""
-        taken = {"y": self.y[rows], "places": self.places[rows] if len(self.places) else self.places}
-        return replace(self, X=self.X.iloc[rows].reset_index(drop=True), **taken)
+        places = self.places[rows] if len(self.places) else self.places
+        return replace(self, X=self.X.iloc[rows].reset_index(drop=True), y=self.y[rows], places=places)
 
 
 def make_training_table(
