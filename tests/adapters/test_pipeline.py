@@ -145,9 +145,9 @@ def quiet_fit(pipe: Any, X: Any, y: Any) -> Any:
         try:
             return pipe.fit(X, y)
         except AttributeError as error:
-            if SKLEARN >= (1, 7) or "'size'" not in str(error):
+            if SKLEARN >= (1, 8) or "'size'" not in str(error):
                 raise
-            pytest.skip("scikit-learn 1.6 does not put sparse columns beside those of polars")
+            pytest.skip("scikit-learn before 1.8 does not put sparse columns beside those of polars")
 
 
 def behind(*parts: Any, tree: Any = None, remainder: str = "drop") -> Pipeline:

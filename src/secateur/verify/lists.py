@@ -390,7 +390,7 @@ def _check_kept(case: Case, lines: Lines, boxes: Boxes, is_reached: NDArray[np.b
     kinds, nodes = np.asarray(lines.stated["kinds"]), np.asarray(lines.stated["nodes_of_edges"])
     number_of = {int(leaf): number for number, leaf in enumerate(lines.written.tolist())}
     is_written = np.isin(case.paths.rule, lines.written)
-    judged = np.flatnonzero((kinds == KEPT_KIND) & (nodes >= 0) & (is_written | ~lines.is_regression))
+    judged = np.flatnonzero((kinds == KEPT_KIND) & (nodes >= 0) & (is_written | (not lines.is_regression)))
 
     def is_foreign(rule: int, leaf: int) -> bool:
         if rule not in number_of or lines.section_of_leaf[leaf] != lines.section_of_rule[number_of[rule]]:
