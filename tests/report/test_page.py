@@ -131,7 +131,6 @@ def test_rules_and_reasons_read_without_javascript() -> None:
     for line in choose_lines(rules).lines:
         assert all(asked in listed for asked in (*line.heading, *line.asks))
     assert rules.guarantee in static
-    assert all(method in static for method in secateur.METHODS if method != "budgeted")
 
 
 def test_the_rows_of_a_line_read_as_everywhere() -> None:

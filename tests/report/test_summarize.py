@@ -8,7 +8,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import oracles
@@ -26,7 +25,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.choosing import ListForm, choose_lines
-from secateur.report import rules as report_rules
 from secateur.report import summarize
 from secateur.results.answer import describe_rows, warn_of_weights
 from secateur.tree.columns import Columns
@@ -307,27 +305,8 @@ def test_a_large_tree_says_what_its_page_leaves_out(monkeypatch: pytest.MonkeyPa
     summary = summarize(rules)
     assert len(summary["lists"]) == 1
     assert "Shorter lists of so many take long to make" in summary["list_note"]
-    assert summary["ladder"] == []
     assert {rule["reasons"] is None for rule in summary["rules"]} == {True}
     assert summary["lists"][0]["lines"][0]["reasons"] is not None, "the list that is shown first has its reasons"
-
-
-def test_the_ladder_lists_every_method_and_says_why_one_cannot_run() -> None:
-    X, y = load_iris(return_X_y=True)
-    X, y = np.vstack([X, X[:1]]), np.append(y, 2)  # two equal rows of different classes
-    model = DecisionTreeClassifier(random_state=0).fit(X, y)
-    summary = summarize(secateur.simplify(model, X, y, method="mismatch", each_leaf=True))
-    ladder = {step["method"]: step for step in summary["ladder"]}
-    assert list(ladder) == [name for name in secateur.METHODS if name != "budgeted"]
-    own = summarize(secateur.simplify(model, X, y, method="budgeted", each_leaf=True))["ladder"]
-    assert [step["method"] for step in own if step["is_current"]] == ["budgeted"]
-    assert "contradicts itself" in ladder["mismatch-certified"]["problem"]
-    assert [name for name, step in ladder.items() if step["is_current"]] == ["mismatch"]
-    for name, step in ladder.items():
-        if step["problem"] is None:
-            audit = secateur.simplify(model, X, y, method=name, each_leaf=True).audit(X, y)
-            assert step["conflict"] == audit.conflict
-            assert step["removed"] == pytest.approx(audit.shortened, abs=1e-12)
 
 
 def test_rules_from_a_file_say_what_is_absent_without_rows() -> None:
@@ -337,10 +316,6 @@ def test_rules_from_a_file_say_what_is_absent_without_rows() -> None:
     assert "are not at hand" in summary["list_note"]
     assert summary["splits"] == {}
     assert summary["rows"]["note"] == "No rows were at hand, so nothing was measured on rows."
-    ladder = {step["method"]: step for step in summary["ladder"]}
-    assert ladder["mismatch"]["problem"] == "It judges deletions by training rows, which are not at hand."
-    assert ladder["exact"]["removed"] > 0
-    assert ladder["exact"]["conflict"] is None
     assert summary["rules"][0]["support"] == stored[0].support
 
 
@@ -394,32 +369,6 @@ def test_columns_of_a_group_share_one_field() -> None:
     assert [(field["name"], field["kind"], field["labels"]) for field in form["fields"]] == [
         ("kind", "group", ["a", "b", "c"])
     ]
-
-
-def test_the_ladder_does_not_take_the_trees_probabilities_for_those_of_rules_made_without_rows() -> None:
-    X, y = load_breast_cancer(return_X_y=True)
-    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[::2], y[::2])
-    found = summarize(secateur.simplify(model), X[1::2], y[1::2])
-    ladder = {step["method"]: step for step in found["ladder"]}
-    for name in ("none", "exact"):
-        for number in ("auc", "brier", "log_loss", "mean_abs_delta_p", "max_abs_delta_p"):
-            assert ladder[name][number] is None
-        assert ladder[name]["tree_auc"] > 0.5
-    ranked = summarize(secateur.simplify(model, X[::2], y[::2]), X[1::2], y[1::2])
-    assert all(step["auc"] is not None for step in ranked["ladder"] if step["problem"] is None)
-
-
-def test_the_ladder_keeps_to_rules_made_without_knowledge_of_the_columns() -> None:
-    rng = np.random.default_rng(0)
-    kind = rng.integers(0, 4, 300)
-    X = pd.DataFrame({f"kind_{name}": (kind == code).astype(float) for code, name in enumerate("abcd")})
-    model = DecisionTreeClassifier(random_state=0).fit(X, kind)
-    for known in (True, False):
-        given: dict[str, Any] = {"groups": {"kind": list(X)}, "domain_knowledge": known, "each_leaf": True}
-        rules = secateur.simplify(model, X, kind, method="sibling", **given)
-        with mock.patch.object(report_rules, "simplify", wraps=secateur.simplify) as run:
-            assert len(summarize(rules)["ladder"]) > 1
-        assert {call.kwargs["domain_knowledge"] for call in run.call_args_list} == {known}
 
 
 def field_of(values: np.ndarray, ends: tuple[float, float] | None = None) -> dict[str, Any]:
@@ -487,3 +436,31 @@ def test_what_is_not_the_rules_of_one_tree_is_rejected() -> None:
 def test_arguments_that_do_not_fit_are_rejected(given: dict[str, Any], message: str) -> None:
     with pytest.raises(secateur.SecateurError, match=message):
         summarize(cancer_rules(), **given)
+
+
+def test_the_page_says_what_it_was_made_of_and_what_rows_that_were_not_seen_say() -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X[::2], y[::2])
+    rules = secateur.simplify(model, X[::2], y[::2]).measure(X[1::2], y[1::2])
+    found = summarize(rules)
+    told = " ".join(found["meta"]["told"])
+    assert re.search(r"285 training rows, data [0-9a-f]{8} 284 unseen rows tree [0-9a-f]{8} made \d+ \w+ 20\d\d", told)
+    assert found["meta"]["proved"] == "proved by an independent checker"
+    assert summarize(rules.strike(0))["meta"]["proved"] == "", "an edited list promises nothing for every row"
+    other = summarize(secateur.simplify(model, X[1::2], y[1::2]))["meta"]["told"]
+    assert other[0] != found["meta"]["told"][0]
+    assert other[-2] == found["meta"]["told"][-2], "the same tree"
+    used = set(found["columns"]["used"])
+    assert used | set(found["columns"]["unused"]) == set(X.columns)
+    assert found["columns"]["n"] == 30
+    assert found["of"] == 0, "the rarer class is of interest"
+    for made, shown in zip([rules], found["lists"][-1:], strict=True):
+        assert [line["unseen"] for line in shown["lines"]] == made.unseen_counts.tolist()
+        assert [line["counts"] for line in shown["lines"]] == made.counts.tolist()
+    assert "284 rows set aside" in found["lists"][-1]["right"]
+    assert found["copies"]["text"] == rules.to_text()
+    assert found["copies"]["SQL"] == rules.to_sql()
+    for field in found["form"]["fields"]:
+        column = X[::2][field["name"]]
+        assert field["seen"][0] == pytest.approx(column.min(), rel=1e-5)
+        assert field["seen"][3] == pytest.approx(column.max(), rel=1e-5)

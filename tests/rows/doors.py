@@ -44,7 +44,7 @@ def _rules(method: str) -> Any:
 
 def _report(rows: Any, y: Any) -> Any:
     summary = json.loads(RULES.report(rows, y).to_json())
-    return [summary["lists"], summary["ladder"]]
+    return [summary["lists"], summary["splits"]]
 
 
 def _own_report(rows: Any, y: Any) -> Any:

@@ -15,7 +15,7 @@ from secateur.cli.options import Json, Reading, Trusting, spread
 from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from secateur.rules.rules import Rules
 
@@ -34,6 +34,13 @@ def command(
     ] = None,
     why: Annotated[bool, typer.Option("--why", help="Give the reasons for every row of a table too (slow).")] = False,
     method: Annotated[str | None, typer.Option(help="Method for the rules of a model.  [default: exact]")] = None,
+    changes: Annotated[bool, typer.Option("--changes", help="Say what would get another class (slow).")] = False,
+    lock: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A column that cannot change, for --changes.")
+    ] = None,
+    letter: Annotated[
+        Path | None, typer.Option(metavar="DIRECTORY", help="Write a letter with at most four reasons for each row.")
+    ] = None,
     as_json: Json = False,
     reading: Reading,
     trusting: Trusting,
@@ -45,6 +52,7 @@ def command(
     secateur explain rules.json --row 'age=34,ward=B'
     secateur explain rules.json --row '{"age": 34, "ward": null}' --json
     secateur explain rules.json new_patients.csv
+    secateur explain rules.json cases.csv --changes --lock age --letter letters
     """
     if (row is None) == (data is None):
         raise ParameterError("Name a table of rows, or one row with --row 'age=34,ward=B'.")
@@ -55,7 +63,9 @@ def command(
     if row is not None:  # exact rules need no more than the columns that they ask for, though the tree asks for more
         given = _parse(row)
         parsed = parse_row(rules.tree, given, find_needed(rules))
-        one = rules.explain({name: parsed[name] for name in given})
+        one = rules.explain({name: parsed[name] for name in given}, changes=changes, locked=lock or ())
+        if letter is not None:
+            _write_letters(letter, [one.letter()])
         print_json(one.to_dict()) if as_json else _print("", one.text)
         return
     table = reading.open(str(data), tree=rules.tree)
@@ -65,7 +75,12 @@ def command(
     rows = pick_columns(table, rules.tree, beside=beside)
     for note in (*notes, *describe_unseen(rows, rules.tree, table.name)):
         tell(note)
-    found = _explain_rows(rules, rows, why=why)
+    if letter is not None:
+        found_rows = (
+            rules.explain(rows.iloc[[place]], changes=changes, locked=lock or ()) for place in range(len(rows))
+        )
+        _write_letters(letter, [one.letter() for one in found_rows])
+    found = _explain_rows(rules, rows, why=why or changes, changes=changes, locked=lock or ())
     if as_json:
         print_json([record for record, _, _ in found])
     else:
@@ -73,12 +88,26 @@ def command(
             _print(f"Row {record['row']}:{prediction}", f" {words}")
 
 
-def _explain_rows(rules: Rules, rows: Any, *, why: bool) -> Iterator[tuple[dict[str, Any], str, str]]:
+def _write_letters(directory: Path, letters: list[str]) -> None:
+    """Write a file for each row into a new or empty directory."""
+    from secateur.rows.whole_files import write_whole
+
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise InputError(f"{directory} exists already and is not an empty directory: name another one for the letters.")
+    directory.mkdir(exist_ok=True)
+    for number, text in enumerate(letters, start=1):
+        write_whole(directory / f"row-{number}.txt", text.encode("utf-8"))
+    tell(f"Wrote {len(letters)} {'letter' if len(letters) == 1 else 'letters'} to {directory}.")
+
+
+def _explain_rows(
+    rules: Rules, rows: Any, *, why: bool, changes: bool, locked: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], str, str]]:
     """Give a record for machines of each row, and a prediction and words for people."""
     from secateur.results.answer import describe_rows
 
     if why:
-        explained = rules.explain(rows)
+        explained = rules.explain(rows, changes=changes, locked=locked)
         for place, one in enumerate([explained] if len(rows) == 1 else explained):
             yield {"row": place + 1, **one.to_dict()}, "", one.text
         return

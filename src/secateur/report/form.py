@@ -7,7 +7,7 @@ asks for something else.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +56,7 @@ class Field:
     held: Region | None = None  # possible values; a row with another one gets an answer, but no guarantee
     claims: tuple[Claim, ...] = ()  # the facts that say so
     reading: ColumnParser | None = None  # of a column of amounts, dates or times
+    seen: tuple[float, ...] = ()  # least number of the training rows, quartiles, largest
 
     @property
     def choices(self) -> range:
@@ -92,6 +93,7 @@ class Field:
                 "claims": [{"text": str(claim), **self._record_region(claim.region)} for claim in self.claims],
             },
             "usual": usual,
+            "seen": list(self.seen),
         }
 
 
@@ -101,6 +103,8 @@ def make_form(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     fields = _find_fields(tree)
     seen = at_hand.training or at_hand.measured
     usual = [_find_usual(tree, one, None if seen is None else seen.X) for one in fields]
+    if seen is not None:
+        fields = [replace(one, seen=_find_seen(one, seen.X)) for one in fields]
     asked = [regions_of_links(tree, paths, paths.links[paths.entries(rule)]) for rule in range(len(rules))]
     made = [_make_example(tree, fields, usual, regions) for regions in asked]
     reached = _send(tree, fields, [usual if entries is None else entries for entries in made])
@@ -172,6 +176,15 @@ def _find_usual(tree: Tree, field: Field, rows: Rows | None) -> Entry:
     if field.kind == "group":
         return len(field.labels)
     return _pick_entry(tree, field, domain_of(tree, field.features[0]))
+
+
+def _find_seen(field: Field, rows: Rows) -> tuple[float, ...]:
+    """Find the range of a column of numbers, and its quartiles in few digits; nothing where a cell stands for them."""
+    if field.kind != "number" or field.reading is not None:
+        return ()
+    values = rows.take(np.arange(rows.n_rows), np.array(field.features))
+    values = values[np.isfinite(values)]
+    return tuple(float(f"{one:.6g}") for one in np.quantile(values, (0, 0.25, 0.75, 1))) if len(values) else ()
 
 
 def _make_example(

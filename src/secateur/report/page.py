@@ -37,7 +37,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 # In the order in which they build on one another.
 SCRIPTS = (
     *("data.js", "words.js", "state.js", "diagnosis.js", "list.js", "chart.js", "splits.js", "drawing.js"),
-    *("picture.js", "changes.js", "row.js", "leaves.js", "start.js"),
+    *("picture.js", "changes.js", "row.js", "case.js", "cuts.js", "leaves.js", "start.js"),
 )
 
 # The page's own tables have so many lines each; a script draws the rest on demand.

@@ -11,9 +11,8 @@ import numpy as np
 
 from secateur.choosing import ListForm, choose_lines, choose_lines_by_budget
 from secateur.counting.training_evidence import RowEvidence, count_without_one
-from secateur.errors import InputError, ParameterError, SecateurError
-from secateur.methods import METHODS
-from secateur.methods.contract import DEFAULT_TOLERANCE, Asks, check_share
+from secateur.errors import InputError, ParameterError
+from secateur.methods.contract import DEFAULT_TOLERANCE, check_share
 from secateur.report.material import known_numbers, pair_limits
 from secateur.results.answer import (
     describe_difference,
@@ -30,7 +29,6 @@ from secateur.results.measures import FEW_ROWS, find_expected, measure_rules
 from secateur.results.per_line import find_limits_of_d
 from secateur.rows.checking import check_labels
 from secateur.rows.rows import apply_tree
-from secateur.simplification import simplify
 from secateur.words.assumptions import list_facts
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
     Numbers = tuple[float | int | None, float | int | None, list[float] | None]
 
 # The slider's positions beside the exact one.
-BUDGETS = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
+BUDGETS = (0.01,)
 
 # Beyond this many conditions a page would take long to make the lists of all budgets.
 MOST_CONDITIONS = 2_000
@@ -74,7 +72,11 @@ def make_lists(given: Rules, at_hand: RowsAtHand, budgets: Sequence[float]) -> t
         )
     elif wanted:
         try:
-            others += choose_lines_by_budget(source, wanted, alike)
+            unseen = given.unseen
+            others += [
+                made if unseen is None or unseen.rows is None else made.measure(*unseen.rows)
+                for made in choose_lines_by_budget(source, wanted, alike)
+            ]
         except InputError as error:
             note = str(error)
     made = sorted([given, *others], key=lambda rules: -rules.budget)
@@ -116,6 +118,8 @@ def describe_list(rules: Rules, at_hand: RowsAtHand, audit: Audit | None, texts:
     numbers = _count_rows(rules) if rules.fidelity is None else _count_agreement(rules.fidelity)
     for record, line, (n_rows, n_hits, limits) in zip(lines, rules.lines, numbers, strict=True):
         record |= {"rows": n_rows, "hits": n_hits, "limits": limits, "words": describe_rows(line)}
+        record["counts"] = None if rules.fidelity or n_rows is None else known_numbers(rules.counts[line.index])
+        record["unseen"] = None if rules.unseen is None else known_numbers(rules.unseen.counts[line.index])
     faithful, right = _describe_trust(rules, at_hand, audit)
     return {
         "budget": rules.budget,
@@ -265,70 +269,3 @@ def describe_effects(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     bounds = paths.offsets[1:-1]
     lists = {"support": counts.sum(axis=1), "hits": hits}
     return found | {name: [known_numbers(part) for part in np.split(one, bounds)] for name, one in lists.items()}
-
-
-# What an audit tells of a method on rows.
-MEASURED = (
-    *("conflict", "accuracy", "delta_accuracy", "agreement", "max_abs_d", "mean_abs_d", "share_beyond_tolerance"),
-    *("tolerance", "brier", "tree_brier", "log_loss", "tree_log_loss", "auc", "tree_auc", "mean_abs_delta_p"),
-    *("max_abs_delta_p", "conflict_interval"),
-)
-# What rules made without rows do not have: they give the tree's probabilities, as if deletion cost nothing.
-OF_OWN_PROBABILITIES = ("brier", "log_loss", "auc", "mean_abs_delta_p", "max_abs_delta_p")
-
-
-def make_ladder(rules: Rules, at_hand: RowsAtHand) -> list[dict[str, Any]]:
-    """Record for each method, with one rule for each leaf, what it removes and what that costs, or why it cannot run.
-
-    One that spends a share of rows is left out, unless the rules are its own: the page's slider spends better.
-    """
-    ladder = []
-    for method in METHODS.values():
-        is_current = method.name == rules.method
-        if not is_current and "max_conflict" in method.parameters:
-            continue
-        step: dict[str, Any] = {
-            "method": method.name,
-            "aliases": list(method.aliases),
-            "summary": method.summary,
-            "preserves": method.preserves,
-            "is_exact": method.is_exact,
-            "is_current": is_current,
-            "problem": None,
-        }
-        try:
-            step |= _measure_method(rules if is_current else _run_again(rules, at_hand, method.name), at_hand)
-        except SecateurError as error:
-            step["problem"] = str(error)
-            if at_hand.training is None and method.asks_of(rules.tree) is not Asks.NOTHING:
-                step["problem"] = "It judges deletions by training rows, which are not at hand."
-        ladder.append(step)
-    return ladder
-
-
-def _run_again(rules: Rules, at_hand: RowsAtHand, method: str) -> Rules:
-    """Simplify the same tree by another method, with the settings that both read."""
-    read = set(METHODS[method].parameters) - {"domain", "monotone"}  # rules keep these in words
-    settings = {name: value for name, value in rules.parameters.items() if name in read}
-    settings |= {"method": method, "domain_knowledge": rules.parameters.get("domain_knowledge", True)}
-    X, y, weights = at_hand.training or (None, None, None)
-    return simplify(rules.tree, X, y, sample_weight=weights, each_leaf=True, **settings)
-
-
-def _measure_method(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
-    """Measure what was removed, and what it changed on the rows; None without rows."""
-    gone = rules.tree_conditions - rules.n_conditions
-    found: dict[str, Any] = {
-        "n_conditions": rules.n_conditions,
-        "removed": 100.0 * gone / rules.tree_conditions if gone else 0.0,
-        "rules_changed": rules.n_shortened,
-        **dict.fromkeys(MEASURED),
-    }
-    audit = at_hand.audit(rules)
-    if audit is not None:
-        numbers = audit.to_dict()
-        found |= {name: numbers[name] for name in MEASURED}
-        found["conflict_interval"] = list(audit.conflict_interval)  # as JSON has it
-        if not rules.is_ranked:
-            found |= dict.fromkeys(OF_OWN_PROBABILITIES)
-    return found

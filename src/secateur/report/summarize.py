@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur import __version__
 from secateur.choosing import choose_lines
-from secateur.errors import InputError, ParameterError
+from secateur.errors import InputError, ParameterError, SecateurError
 from secateur.methods import METHODS
 from secateur.report.form import make_form
 from secateur.report.material import Texts, find_rows, known_numbers
@@ -18,7 +23,6 @@ from secateur.report.rules import (
     describe_effects,
     describe_list,
     describe_rules,
-    make_ladder,
     make_lists,
 )
 from secateur.report.tree import describe_splits, describe_tree
@@ -26,8 +30,9 @@ from secateur.results import fidelity
 from secateur.results.answer import COUNTED_TWICE, counts_rows_twice, find_target, name_target
 from secateur.results.statistics import count_classes
 from secateur.rules.rules import Rules
+from secateur.tree.json import tree_to_dict
 from secateur.words.assumptions import list_facts
-from secateur.words.conditions import read_conditions
+from secateur.words.conditions import count_of, read_conditions
 from secateur.words.plain_words import ROUNDED, rounds_a_number
 
 if TYPE_CHECKING:
@@ -39,6 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["describe_answer", "describe_fidelity", "summarize"]
 
 FORMAT = 3
+MOST_PROVED = 300  # leaves; of more, a proof takes longer than the page
+MOST_COPIED, LONGEST_COPY = 100, 40_000
 
 # Up to FULLY_TOLD conditions every list and every leaf carries its reasons, and methods are compared; up to MOST_TOLD
 # the list that is shown first carries its reasons.
@@ -71,7 +78,7 @@ def summarize(
         What is predicted, in a word or two, such as the name of the column of ``y``.
     title : str, default=None
         By default made from ``target``.
-    budgets : sequence of float, default=(0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
+    budgets : sequence of float, default=(0.01,)
         The positions of the slider beside the exact one.
     notes : sequence of str, default=()
         What else a reader should know of the table and the model, a sentence each.
@@ -103,7 +110,7 @@ def summarize(
     if isinstance(notes, str) or not all(isinstance(note, str) for note in notes):
         raise ParameterError(f"Expected notes as a list of sentences, found {notes!r}.")
     budgets = check_budgets(budgets)
-    if rules.fidelity is not None:
+    if rules.fidelity is not None or rules.making.edits is not None:
         budgets = ()  # the fidelity is that of the given list alone
     whole = rules.each_leaf
     target = name_target(y) or find_target(whole) if target is None else target
@@ -123,11 +130,16 @@ def summarize(
     for rule, example in zip(leaf_rules, form.pop("examples"), strict=True):
         rule["example"] = example
     method, fidelity = METHODS[whole.method], describe_fidelity(rules)
-    answer = describe_answer(whole, at_hand, audits[place], target, len(form["fields"]))
+    of = given.making.of if whole.tree.n_classes == 2 else None
+    answer = describe_answer(whole, at_hand, audits[place], target, len(form["fields"]), of)
     return {
         "format": FORMAT,
         "version": __version__,
         "title": title or _make_title(target, rules),
+        "meta": describe_origin(given, at_hand),
+        "columns": _list_columns(whole, form["fields"]),
+        "of": of,
+        "copies": _write_copies(given),
         "target": target,
         "answer": answer if fidelity is None else {**answer, "predicted": fidelity["first"]},
         "fidelity": fidelity,
@@ -153,7 +165,6 @@ def summarize(
         "facts": _list_facts(whole),
         "classes": list(whole.tree.class_names),
         "rows": _describe_rows(whole, at_hand, is_unseen=given.unseen is not None),
-        "ladder": make_ladder(whole, at_hand) if n_conditions <= FULLY_TOLD else [],
         "rules": leaf_rules,
         "diagnosis": describe_effects(whole, at_hand),
         "merged": _merge_conditions(whole, lists),
@@ -163,6 +174,47 @@ def summarize(
         "reasons": texts.listed,
         "phrases": texts.phrases,
     }
+
+
+def describe_origin(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
+    """Say what the page was made of and when, and whether the promise was proved again just now."""
+    told = []
+    if at_hand.training is not None:
+        rows = at_hand.training.X
+        found = hashlib.sha256(np.ascontiguousarray(rows.matrix).tobytes())
+        found.update("\n".join(map(str, np.asarray(at_hand.training.y).tolist())).encode())
+        told.append(f"{count_of(rows.n_rows, 'training row')}, data {found.hexdigest()[:8]}")
+    if rules.unseen is not None:
+        told.append(count_of(float(rules.unseen.sizes.sum()), "unseen row"))
+    tree = json.dumps(tree_to_dict(rules.tree), sort_keys=True).encode()
+    told.append(f"tree {hashlib.sha256(tree).hexdigest()[:8]}")
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    made = datetime.fromtimestamp(int(epoch), tz=UTC) if epoch else datetime.now(tz=UTC)
+    told.append(f"made {made.day} {made:%b %Y}")
+    proved = ""
+    if rules.is_exact and rules.fidelity is None and len(rules.paths.leaf_ids) <= MOST_PROVED:
+        alone = rules.change(training=None, domain=None, unseen=None)
+        proved = "" if alone.verify().is_refuted else "proved by an independent checker"
+    return {"told": told, "proved": proved}
+
+
+def _list_columns(rules: Rules, fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """List the columns that the tree asks for, and the others."""
+    tree = rules.tree
+    asked = {feature for field in fields for feature in field["features"]}
+    unused = [tree.feature_name(feature) for feature in range(tree.n_features) if feature not in asked]
+    used = [field["name"] for field in fields]
+    return {"used": used, "unused": unused if tree.feature_names is not None else [], "n": len(used) + len(unused)}
+
+
+def _write_copies(rules: Rules) -> dict[str, str]:
+    """Write the list in the formats that the page copies, unless that is long."""
+    copies = {}
+    for name, write in (("text", rules.to_text), ("Markdown", rules.to_markdown), ("SQL", rules.to_sql)):
+        with suppress(SecateurError):
+            text = write() if rules.n_lines <= MOST_COPIED else ""
+            copies |= {name: text} if 0 < len(text) <= LONGEST_COPY else {}
+    return copies
 
 
 def _make_title(target: str | None, rules: Rules) -> str:
@@ -219,7 +271,7 @@ FEW_CLASSES = 4
 
 
 def describe_answer(
-    rules: Rules, at_hand: RowsAtHand, audit: Audit | None, target: str | None, n_columns: int
+    rules: Rules, at_hand: RowsAtHand, audit: Audit | None, target: str | None, n_columns: int, of: int | None = None
 ) -> dict[str, Any]:
     """Describe what is predicted and how right the tree is, as plain values; None where no rows tell."""
     counts, names = count_classes(rules), rules.tree.class_names
@@ -231,9 +283,16 @@ def describe_answer(
         "guess": guess,
         "tree_accuracy": None if audit is None else audit.tree_accuracy,
         "guess_accuracy": None if audit is None else audit.baseline,
-        "predicted": _describe_predicted(target, names, n_columns),
+        "predicted": _describe_predicted(target, names, n_columns) + _describe_base(counts, names, of),
         "measured_on": at_hand.words,
     }
+
+
+def _describe_base(counts: Any, names: Sequence[str], of: int | None) -> str:
+    """Say how many rows are of the class of interest."""
+    if counts is None or of is None or not counts.sum() > 0:
+        return ""
+    return f" {100 * counts[of] / counts.sum():.0f} of 100 training rows are {names[of]}."
 
 
 def _describe_predicted(target: str | None, classes: Sequence[str], n_columns: int) -> str:

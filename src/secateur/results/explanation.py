@@ -5,16 +5,17 @@ Of many rows, leaf and line are found at once; words are made when somebody asks
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.errors import did_you_mean, shorten
+from secateur.errors import InputError, did_you_mean, shorten
 from secateur.facts.checking import find_broken_facts
 from secateur.results.answer import describe_rarer, describe_rows
+from secateur.results.changes import Change, find_changes
 from secateur.results.fidelity import read_agreement
 from secateur.results.measures import find_expected
 from secateur.results.row_reading import (
@@ -45,6 +46,7 @@ from secateur.words.targets import read_amount
 __all__ = ["Explanation", "Explanations", "explain_rows"]
 
 SHOWN_RULES = 20
+MOST_REASONS = 4  # of a letter
 TINY = 1e-9  # values are rounded
 
 
@@ -84,6 +86,8 @@ class Explanation:
     broken_facts : tuple of str
         Stated facts about the columns that this row violates. The guarantee does not apply if it assumes one of them,
         which the text says.
+    changes : tuple of Change
+        If asked for: all changes of the fewest columns that get the row another class from the tree.
     """
 
     def __init__(self, seen: _Seen) -> None:
@@ -144,7 +148,20 @@ class Explanation:
     @cached_property
     def text(self) -> str:
         """The explanation in words."""
-        return "\n".join([*_warn_of_unseen(self._seen.rules.tree, self._seen.unseen), *_describe(self._seen)])
+        ways = () if self._seen.locked is None else _describe_changes(self.changes)
+        return "\n".join([*_warn_of_unseen(self._seen.rules.tree, self._seen.unseen), *_describe(self._seen), *ways])
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """If asked for: all changes of the fewest columns that get the row another class from the tree."""
+        seen = self._seen
+        if seen.locked is None:
+            return ()
+        if seen.absent:
+            raise InputError(
+                f"A change is one of all columns that the tree asks for; not given: {shorten(seen.absent)}."
+            )
+        return find_changes(seen.rules, seen.cells, seen.locked)
 
     @property
     def broken_facts(self) -> tuple[str, ...]:
@@ -175,8 +192,32 @@ class Explanation:
             "also_covered_by": [other.index + 1 for other in self.covering[1:]],
             "failed": {str(index + 1): list(asked) for index, asked in self.failed.items()},
             "broken_facts": list(self.broken_facts),
+            "changes": [
+                {"prediction": one.prediction, "columns": list(one.columns), "asks": list(one.asks)}
+                for one in self.changes
+            ],
             "explanation": self.text,
         }
+
+    def letter(self) -> str:
+        """Write the answer with at most four reasons, and with what would change it if that was asked for.
+
+        The reasons are those of the row's own leaf, as its rule was shortened; of a list that may differ from the tree,
+        those of the line.
+        """
+        rule = self.own_rule if self.rule._rules.is_exact or self.rule.is_otherwise else self.rule
+        rules = rule._rules
+        reasons = []
+        for one, asked in zip(rule.whole_conditions, read_asked(rules, rule.kept_ids), strict=True):
+            value = self.values.get(one.name)
+            here = "" if value is None else read_value(rules.tree, one.feature, value, rules.voice)
+            reasons.append(f"- {asked}" + (f" (here {here.removeprefix(f'{one.name} is ')})" if here else ""))
+        rest = [f"- and {count_of(len(reasons) - MOST_REASONS, 'further condition')}"] if reasons[MOST_REASONS:] else []
+        lines = [f"Answer: {self.rule.class_name}", "", "Reasons:", *reasons[:MOST_REASONS], *rest]
+        if self.changes:
+            ways = [f"- {' and '.join(way.asks)}: {way.prediction}" for way in self.changes[:MOST_REASONS]]
+            lines += ["", "The answer would be another with:", *ways]
+        return "\n".join(lines) + "\n"
 
     def _repr_html_(self) -> str:
         from secateur.export.notebook_tables import explanation_to_html
@@ -211,8 +252,8 @@ class Explanations(Framed, ArraySequence[Explanation]):
 
     nouns = "rows"
 
-    def __init__(self, rules: Rules, rows: Rows, given: Any) -> None:
-        self._rules, self._rows, self._given = rules, rows, given
+    def __init__(self, rules: Rules, rows: Rows, given: Any, locked: tuple[str | int, ...] | None = None) -> None:
+        self._rules, self._rows, self._given, self._locked = rules, rows, given, locked
         self.leaf, self.line = rules.find_places(rows)
 
     def __len__(self) -> int:
@@ -220,7 +261,9 @@ class Explanations(Framed, ArraySequence[Explanation]):
 
     def _make(self, place: int) -> Explanation:
         own, line = int(self.leaf[place]), int(self.line[place])
-        return Explanation(_Seen(self._rules, self._rows, place, own, Rule(self._rules, line), self._given))
+        seen = _Seen(self._rules, self._rows, place, own, Rule(self._rules, line), self._given)
+        seen.locked = self._locked
+        return Explanation(seen)
 
     def _list_columns(self) -> Mapping[str, Sequence[Any]]:
         told = [
@@ -243,6 +286,7 @@ class _Seen:
         self.rules, self.line, self.given = rules, line, given
         self.own = own  # place of its own leaf
         self._rows, self._place = rows, place
+        self.locked: tuple[str | int, ...] | None = None  # columns that cannot change; None if nobody asks for changes
 
     @property
     def cells(self) -> NDArray[Any]:
@@ -296,10 +340,21 @@ class _Seen:
         return int(self.rules.paths.leaf_class[self.own]) != self.line.class_id
 
 
-def explain_rows(rules: Rules, row: Any) -> Explanation | Explanations:
-    """Explain the prediction for one row, or for each of several."""
-    found = Explanations(rules, read_rows(rules, row), row)
+def explain_rows(
+    rules: Rules, row: Any, *, changes: bool = False, locked: Collection[str | int] = ()
+) -> Explanation | Explanations:
+    """Explain the prediction for one row, or for each of several; on request, what would change it."""
+    found = Explanations(rules, read_rows(rules, row), row, tuple(locked) if changes else None)
     return found[0] if len(found) == 1 else found
+
+
+def _describe_changes(ways: Sequence[Change]) -> list[str]:
+    """Say what would get the row another class from the tree."""
+    if not ways:
+        return ["No change of the columns that may change gets another class."]
+    n = len(ways[0].columns)
+    first = "One change is enough" if n == 1 else f"It takes {n} changes"
+    return [f"{first} for another class:", *(f"  {' and '.join(way.asks)}: {way.prediction}" for way in ways)]
 
 
 def _list_asked(rules: Rules, place: int) -> NDArray[Any]:

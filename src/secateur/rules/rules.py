@@ -39,7 +39,7 @@ from secateur.words.plain_words import find_voice
 from secateur.words.targets import find_pattern, read_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -672,13 +672,17 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
 
         return write_predictions(self, table, to)
 
-    def explain(self, row: Any) -> Any:
+    def explain(self, row: Any, *, changes: bool = False, locked: Sequence[str | int] = ()) -> Any:
         """Explain which line decides a row, what it asks, and which other rules cover the row.
 
         Parameters
         ----------
         row : array-like of shape (n_features,) or (n_rows, n_features), mapping of column names to values, or table
             One row, or several.
+        changes : bool, default=False
+            Also find the fewest columns whose change gets the row another class from the tree, and all values that do.
+        locked : sequence of str or int, default=()
+            Columns that cannot change, by name or index.
 
         Returns
         -------
@@ -687,7 +691,7 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         """
         from secateur.results.explanation import explain_rows
 
-        return explain_rows(self, row)
+        return explain_rows(self, row, changes=changes, locked=locked)
 
     def audit(self, X: Any, y: Any, *, sample_weight: Any = None, since: Audit | None = None) -> Audit:
         """Measure what was deleted and what it changed, against the source tree on these rows; line by line, too.

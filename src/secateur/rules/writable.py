@@ -149,7 +149,7 @@ class Writable:
         sample_weight: Any = None,
         target: str | None = None,
         title: str | None = None,
-        budgets: Sequence[float] = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.03),
+        budgets: Sequence[float] = (0.01,),
         notes: Sequence[str] = (),
     ) -> Report:
         """Make a page about the rules, in one file that works offline; it begins with the list.
@@ -165,7 +165,7 @@ class Writable:
             of ``y``, if it has one.
         title : str, default=None
             By default made from ``target``.
-        budgets : sequence of float, default=(0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
+        budgets : sequence of float, default=(0.01,)
             The positions of the page's slider beside the exact one: fractions of training rows
             whose answer may differ from the tree's.
         notes : sequence of str, default=()

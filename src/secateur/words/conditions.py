@@ -147,7 +147,7 @@ def read_conditions(
                 unlisted=levels is not None and len(levels) in codes,
                 missing=region.missing,
                 link_ids=tuple(of_subject),
-                text=_read_region(tree, subject, region, voice),
+                text=read_region(tree, subject, region, voice),
             )
         )
     return tuple(conditions)
@@ -285,7 +285,8 @@ def _describe(tree: Tree, subject: int) -> tuple[str, tuple[Label, ...] | None]:
     return tree.feature_name(subject), tree.categories[subject]
 
 
-def _read_region(tree: Tree, subject: int, region: Region, voice: Voice) -> str:
+def read_region(tree: Tree, subject: int, region: Region, voice: Voice = EXACT) -> str:
+    """Word what a column, or a group of columns for one category, is asked to hold."""
     name, levels = _describe(tree, subject)
     name, is_group = _read_name(name), subject >= tree.n_features
     if levels is None:

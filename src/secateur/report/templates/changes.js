@@ -108,9 +108,21 @@ function joinWays(ways) {
   for (const way of ways) {
     const [first] = way.changes;
     const byLabel = way.changes.length === 1 && first.codes !== null;
+    const byNumber = way.changes.length === 1 && data.form.fields[first.place].kind === "number" && first.entry !== null;
+    if (byNumber) {
+      const beside = [...joined.values()].find((other) => other.class === way.class && other.changes.length === 1 && other.changes[0].place === first.place && other.changes[0].entry !== null && other.changes[0].room.low <= first.room.high && first.room.low <= other.changes[0].room.high);
+      if (beside) {
+        const [one, two] = [beside.changes[0].room, first.room];
+        const low = one.low <= two.low ? one : two;
+        const high = one.high >= two.high ? one : two;
+        const room = { ...one, low: low.low, lower: low.lower, high: high.high, upper: high.upper };
+        beside.changes = [{ ...beside.changes[0], room, text: changeText(data.form.fields[first.place], room, beside.changes[0].entry) }];
+        continue;
+      }
+    }
     const key = `${way.class} ${byLabel ? first.place : way.changes.map((change) => change.text).join(" and ")}`;
     const known = joined.get(key);
-    if (!known) joined.set(key, way);
+    if (!known) joined.set(byNumber ? `${key} ${joined.size}` : key, { ...way });
     else if (byLabel) {
       const codes = [...new Set([...known.changes[0].codes, ...first.codes])].sort((a, b) => a - b);
       joined.set(key, { ...known, changes: [{ ...known.changes[0], codes, text: labelsText(data.form.fields[first.place], codes) }] });
@@ -133,6 +145,7 @@ function nearestChanges(entries) {
   leaves.sort((a, b) => a.changed.size - b.changed.size);
   for (const { rule, changed } of leaves) {
     if (found.length && changed.size > found[0].changes.length) break;
+    if ([...changed].some((place) => locked.has(place))) continue;
     const changes = [];
     for (const place of changed) {
       const field = data.form.fields[place];
@@ -140,7 +153,7 @@ function nearestChanges(entries) {
       const entry = entryIn(field, room, entries[place]);
       if (entry === undefined) break;
       const isLabel = field.kind === "category" || field.kind === "group";
-      changes.push({ place, entry, codes: isLabel && entry !== null ? room.codes : null, text: changeText(field, room, entry), far: distance(place, entries[place], entry) });
+      changes.push({ place, entry, codes: isLabel && entry !== null ? room.codes : null, room, text: changeText(field, room, entry), far: distance(place, entries[place], entry) });
     }
     if (changes.length < changed.size) continue;
     const made = entries.slice();

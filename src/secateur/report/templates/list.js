@@ -16,6 +16,15 @@ function decidedWords(one, withInterval = false) {
   return [squeeze(one.words, LONG), expected].filter(Boolean);
 }
 
+// Rows that the rules had not seen come first: of the class of interest, else of the line's own.
+function unseenWords(one) {
+  if (!one.unseen) return null;
+  const of = data.of ?? one.class;
+  const all = one.unseen.reduce((sum, rows) => sum + rows, 0);
+  const isOff = all > 0 && one.rows > 0 && one.counts && Math.abs(one.unseen[of] / all - one.counts[of] / one.rows) > 1.96 * Math.sqrt(((one.counts[of] + 1) / (one.rows + 2)) * (1 - (one.counts[of] + 1) / (one.rows + 2)) * (1 / all + 1 / one.rows));
+  return make("p", { class: isOff ? "unseen broke" : "unseen" }, make("b", {}, `${count(one.unseen[of])} of ${count(all)}`), ` unseen ${shorten(data.classes[of], 24)}`, isOff ? make("span", {}, ", unlike in training") : null);
+}
+
 // What a line asks beside its heading; "otherwise" asks nothing, and is "always" where its section has no rule.
 function askedWords(line) {
   const { lines } = listNow();
@@ -34,7 +43,7 @@ function lineRow(line, most) {
     { "data-line": line, class: isOpen ? "lit" : null },
     make("th", { scope: "row" }, String(line + 1)),
     make("td", { class: "asks" }, chip(one.class), " ", askedWords(line)),
-    make("td", { class: "decides" }, barElement(one.rows, one.hits, most, one.class), make("div", {}, make("span", {}, decidedWords(one)), button)),
+    make("td", { class: "decides" }, barElement(one.rows, one.hits, most, one.class), unseenWords(one), make("div", {}, make("span", {}, decidedWords(one)), button)),
   );
   row.addEventListener("pointerenter", () => pointAt(line));
   row.addEventListener("pointerleave", () => pointAt(null));
@@ -57,7 +66,7 @@ function lineDetails(line) {
   const stands = n ? `It stands for ${plural(n, "leaf", "leaves")} of the tree` : "It stands for no leaf as a whole";
   const more = one.partly.length ? `, and decides rows of ${one.partly.length} more.` : ".";
   const show = make("button", { type: "button", class: "quiet" }, "Show them in the tree");
-  show.addEventListener("click", () => { revealLeaves(one); byId("tree").scrollIntoView(); });
+  show.addEventListener("click", () => { byId("analyst").open = true; lookAtTree(); revealLeaves(one); byId("tree").scrollIntoView(); });
   return make(
     "tr",
     { class: "opened", id: `line-${line}` },

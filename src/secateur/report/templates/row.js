@@ -1,7 +1,8 @@
 // Try a row: the form, what the list says of what is in it, why, and what would change the answer.
 
 const OTHER = { category: "(any other)", group: "(none of these)" };
-let entries = [];
+let entries = []; // undefined where nothing is known
+const locked = new Set(); // fields that cannot change
 
 function optionText(field, place) {
   return place < field.labels.length ? shorten(field.labels[place], 80) : OTHER[field.kind];
@@ -46,19 +47,24 @@ function fieldElement(field, place) {
     ? make("input", { type: momentInput(field.moment), id, step: field.moment.step === "day" ? null : "any", "aria-describedby": `${id}-wrong` })
     : isNumber
     ? make("input", { type: "number", id, step: "any", inputmode: "decimal", "aria-describedby": `${id}-wrong` })
-    : make("select", { id, "aria-describedby": `${id}-wrong` }, choices.map((choice) => make("option", { value: choice }, optionText(field, choice))));
+    : make("select", { id, "aria-describedby": `${id}-wrong` }, make("option", { value: "" }, "not known"), choices.map((choice) => make("option", { value: choice }, optionText(field, choice))));
+  const lock = make("input", { type: "checkbox", id: `${id}-lock`, "aria-label": `${field.name} cannot change` });
+  lock.addEventListener("change", () => { if (lock.checked) locked.add(place); else locked.delete(place); showVerdict(); });
   const absent = field.takes_missing ? make("input", { type: "checkbox", id: `${id}-absent` }) : null;
   const row = make(
     "div",
     { class: "field", "data-field": place },
     make("label", { for: id, dir: "auto", title: field.name.length > 60 ? field.name.slice(0, 2000) : null }, field.unit ? `${field.name} (${field.unit})` : field.name),
     input,
+    make("label", { class: "lock", title: "Cannot change" }, lock, " lock"),
     absent ? make("label", { class: "absent" }, absent, " missing") : null,
     make("span", { class: "wrong", id: `${id}-wrong` }),
+    field.seen.length ? make("small", { class: "seen" }, field.seen[1] === field.seen[2] ? `usual ${number(field.seen[1])}` : `usual ${number(field.seen[1])} to ${number(field.seen[2])}`) : null,
   );
   const read = () => {
     input.disabled = Boolean(absent?.checked);
-    entries[place] = absent?.checked ? null : field.moment ? momentOf(field.moment, input.value) : isNumber ? (input.value.trim() === "" ? NaN : Number(input.value)) : Number(input.value);
+    const isEmpty = input.value.trim() === "" && !input.validity?.badInput;
+    entries[place] = absent?.checked ? null : isEmpty ? undefined : field.moment ? momentOf(field.moment, input.value) : isNumber && input.value.trim() === "" ? NaN : Number(input.value);
     showVerdict();
   };
   input.addEventListener("input", read);
@@ -68,7 +74,7 @@ function fieldElement(field, place) {
 
 // Why an entry is rejected, or "".
 function complaint(field, entry) {
-  if (entry === null || field.kind === "category" || field.kind === "group") return "";
+  if (entry === null || entry === undefined || field.kind === "category" || field.kind === "group") return "";
   const wanted = field.moment ? (field.moment.kind === "clock" ? "a time" : "a date") : "a number";
   if (Number.isNaN(entry)) return field.takes_missing ? `Enter ${wanted}, or tick missing.` : `Enter ${wanted}.`;
   const held = field.kind === "number" ? asHeld(entry) : entry;
@@ -113,7 +119,8 @@ function setEntries(values) {
     const absent = byId(`field-${place}-absent`);
     if (absent) absent.checked = values[place] === null;
     input.disabled = values[place] === null && Boolean(absent);
-    if (values[place] !== null) input.value = field.moment ? momentText(field.moment, values[place]) : String(values[place]);
+    if (values[place] === undefined) input.value = "";
+    else if (values[place] !== null) input.value = field.moment ? momentText(field.moment, values[place]) : String(values[place]);
   });
   showVerdict();
 }
@@ -190,13 +197,15 @@ function showVerdict() {
     byId("row-said").replaceChildren();
     return;
   }
+  const next = showNext();
+  if (next !== null || entries.includes(undefined)) return showPartly(next);
   const list = listNow();
   const found = decide(entries);
   const one = list.lines[found.line];
   const isRule = one.rule !== null;
   const hasRules = linesOf(list, one.section).length > 1;
   const heading = headingOf(list, one);
-  byId("row-answer").replaceChildren(make("h3", {}, chip(found.class, 120)), make("p", {}, `line ${found.line + 1}${isRule ? "" : hasRules ? ", otherwise" : ", always"}: `, decidedWords(one, true)));
+  byId("row-answer").replaceChildren(make("h3", {}, chip(found.class, 120)), ...[unseenWords(one)].filter(Boolean), make("p", {}, `line ${found.line + 1}${isRule ? "" : hasRules ? ", otherwise" : ", always"}: `, decidedWords(one, true)));
   const asked = new Set(isRule ? one.kept.map(fieldOfLink) : []);
   data.form.fields.forEach((_, place) => byId(`field-${place}`).closest(".field").classList.toggle("unasked", isRule && !asked.has(place)));
   const others = found.holding.slice(1);
@@ -209,7 +218,10 @@ function showVerdict() {
   } else if (hasRules) parts.push(make("h4", {}, `Because no rule${heading.length ? " of its section" : ""} holds`), ...missedItems(found, one.section));
   if (others.length) parts.push(make("p", { class: "fine" }, `${others.length === 1 ? "Line" : "Lines"} ${others.map((line) => line + 1).join(", ")} ${others.length === 1 ? "holds" : "hold"} too${others.some((line) => list.lines[line].class !== one.class) ? "; these rules disagree, and the first decides" : ""}.`));
   if (broken.length) parts.push(make("p", { class: "odds" }, brokenWords(broken, list)));
+  const strange = outsideWords();
+  if (strange) parts.unshift(make("p", { class: "odds" }, strange));
   byId("row-said").replaceChildren(...[...parts, leafWords(found), ...changesPart()].filter(Boolean));
+  showLetter(found);
 }
 
 function startRow() {

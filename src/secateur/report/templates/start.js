@@ -18,16 +18,29 @@ document.documentElement.classList.replace("no-js", "js");
 startTheme();
 startList();
 startChart();
-startTree();
 startRow();
+startCase();
+startCuts();
 startLeaves();
+
+// The tree is drawn when somebody looks.
+let isDrawn = false;
+function lookAtTree() {
+  if (isDrawn || !byId("analyst").open) return;
+  isDrawn = true;
+  startTree();
+}
+byId("analyst").addEventListener("toggle", lookAtTree);
+lookAtTree();
+for (const link of document.querySelectorAll('a[href="#analyst"]')) link.addEventListener("click", () => { byId("analyst").open = true; });
 
 // A printed page shows what is folded away, and every rule unless that is a book.
 let folded = [];
 addEventListener("beforeprint", () => {
+  if (listNow().lines.length <= 120) showWholeList();
+  if (!byId("analyst").open) return;
   folded = [...document.querySelectorAll("details.fold:not([open])")];
   for (const one of folded) one.open = true;
-  showWholeList();
   printTree();
   table.shown = Math.max(table.shown, 400);
   showRules();

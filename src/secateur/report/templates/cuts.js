@@ -1,0 +1,67 @@
+// Two cut-offs on the share of the class of interest: what passes, what a person looks at, what is flagged, and the cost.
+
+const cuts = { low: null, high: null, cost: 5 };
+
+function shareOfInterest(one) {
+  const { of } = data;
+  if (one.share !== null) return one.class === of ? one.share : 1 - one.share;
+  const sum = one.counts ? one.counts[0] + one.counts[1] : 0;
+  return sum ? one.counts[of] / sum : one.class === of ? 1 : 0;
+}
+
+const rowsOf = (one) => one.unseen ?? one.counts;
+
+function bandOf(one) {
+  const part = shareOfInterest(one);
+  return part <= cuts.low ? 0 : part >= cuts.high ? 2 : 1;
+}
+
+function showCuts() {
+  const list = listNow();
+  const isUsable = data.of !== null && !data.fidelity && list.lines.every(rowsOf);
+  byId("cuts").hidden = !isUsable;
+  if (!isUsable) return;
+  const name = shorten(data.classes[data.of], 24);
+  const sums = [0, 1, 2].map((band) => list.lines.filter((one) => bandOf(one) === band).reduce(([all, own], one) => [all + rowsOf(one)[0] + rowsOf(one)[1], own + rowsOf(one)[data.of]], [0, 0]));
+  const total = sums[0][0] + sums[1][0] + sums[2][0];
+  const own = sums[0][1] + sums[1][1] + sums[2][1];
+  const words = ["let pass", "look by hand", `flag as ${name}`];
+  byId("cuts-bands").replaceChildren(...sums.map(([all, hits], band) => {
+    const one = make("div", { class: `band-${band}` }, make("b", {}, `${words[band]} ${count(all)}`), make("span", {}, all ? `${count(hits)} of them ${name} (${share(hits / all)})` : "no row"));
+    one.style.flexGrow = String(Math.max(all / Math.max(total, 1), 0.12));
+    return one;
+  }));
+  const wrong = sums[2][0] - sums[2][1];
+  byId("cuts-said").textContent = `misses ${count(sums[0][1])} of ${count(own)} ${name} · flags ${count(wrong)} that are not · cost ${number(sums[0][1] * cuts.cost + wrong)}`;
+  byId("cuts-low-said").textContent = `up to ${share(cuts.low)}`;
+  byId("cuts-high-said").textContent = `from ${share(cuts.high)}`;
+}
+
+function startCuts() {
+  if (data.of === null || data.fidelity) return;
+  const isUnseen = data.lists[data.list].lines.every((one) => one.unseen);
+  const { lines } = data.lists[data.list];
+  if (!lines.every(rowsOf)) return;
+  const all = lines.reduce((sum, one) => sum + rowsOf(one)[0] + rowsOf(one)[1], 0);
+  const base = lines.reduce((sum, one) => sum + rowsOf(one)[data.of], 0) / Math.max(all, 1);
+  [cuts.low, cuts.high] = [Math.round(50 * base) / 100, 0.5];
+  const slide = (id, words, value, set) => {
+    const input = make("input", { type: "range", id, min: 0, max: 100, step: 1, value });
+    input.addEventListener("input", () => { set(Number(input.value) / 100); showCuts(); });
+    return make("label", {}, `${words} `, make("span", { id: `${id}-said` }), input);
+  };
+  const cost = make("input", { type: "number", id: "cuts-cost", min: 0, step: "any", value: cuts.cost });
+  cost.addEventListener("input", () => { cuts.cost = Number(cost.value) || 0; showCuts(); });
+  const rows = isUnseen ? `${count(all)} rows that the rules had not seen` : `${count(all)} training rows; new rows usually do worse`;
+  byId("cuts").append(
+    make("b", {}, rows),
+    make("div", { id: "cuts-bands" }),
+    make("div", { class: "cuts-tools" },
+      slide("cuts-low", "let pass", 100 * cuts.low, (to) => { cuts.low = Math.min(to, cuts.high - 0.01); }),
+      slide("cuts-high", "flag", 100 * cuts.high, (to) => { cuts.high = Math.max(to, cuts.low + 0.01); }),
+      make("span", { id: "cuts-said", role: "status" }),
+      make("label", {}, "a miss costs ", cost, " × a false flag")),
+  );
+  onList.push(showCuts);
+  showCuts();
+}
