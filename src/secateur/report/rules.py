@@ -1,4 +1,4 @@
-"""Rules as plain values: the lists of the slider, one rule for each leaf, and how other methods compare.
+"""Rules as plain values: the lists of the slider, and one rule for each leaf.
 
 There is a list for each budget: 0 for rules that change no answer, then the budgets that people ask for.
 """

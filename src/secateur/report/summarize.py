@@ -47,7 +47,7 @@ FORMAT = 3
 MOST_PROVED = 300  # leaves; of more, a proof takes longer than the page
 MOST_COPIED, LONGEST_COPY = 100, 40_000
 
-# Up to FULLY_TOLD conditions every list and every leaf carries its reasons, and methods are compared; up to MOST_TOLD
+# Up to FULLY_TOLD conditions every list and every leaf carries its reasons; up to MOST_TOLD
 # the list that is shown first carries its reasons.
 FULLY_TOLD, MOST_TOLD = 2_000, 10_000
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Label, Tree
 
-__all__ = ["Change", "find_changes"]
+__all__ = ["Change", "find_changes", "find_subjects"]
 
 Box = dict[int, Region]  # by subject: a column, or the columns of a group together, what it must hold
 
@@ -65,7 +65,7 @@ def find_changes(rules: Rules, cells: NDArray[Any], locked: Collection[str | int
     """
     tree, paths = rules.tree, rules.paths
     tree.require_classes("Finding changes of a row")
-    fixed = {_find_subject(tree, column) for column in locked}
+    fixed = find_subjects(tree, locked)
     own = int(tree.leaf_class[int(apply_tree(tree, Rows.of(np.asarray(cells)[None, :]))[0])])
     values = np.asarray(cells, dtype=tree.dtype).astype(np.float64).tolist()
     fewest, found = len(values) + 1, dict[tuple[int, tuple[int, ...]], list[Box]]()
@@ -102,6 +102,11 @@ def _subject_of(tree: Tree, feature: int) -> int:
 def _name(tree: Tree, subject: int) -> str:
     is_group = subject >= tree.n_features
     return tree.facts.groups[subject - tree.n_features].name if is_group else tree.feature_name(subject)
+
+
+def find_subjects(tree: Tree, columns: Collection[str | int]) -> set[int]:
+    """Find columns, or the groups that they belong to, by name or index."""
+    return {_find_subject(tree, column) for column in columns}
 
 
 def _find_subject(tree: Tree, column: str | int) -> int:

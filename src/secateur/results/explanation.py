@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.facts.checking import find_broken_facts
 from secateur.results.answer import describe_rarer, describe_rows
-from secateur.results.changes import Change, find_changes
+from secateur.results.changes import Change, find_changes, find_subjects
 from secateur.results.fidelity import read_agreement
 from secateur.results.measures import find_expected
 from secateur.results.row_reading import (
@@ -157,10 +157,11 @@ class Explanation:
         seen = self._seen
         if seen.locked is None:
             return ()
-        if seen.absent:
-            raise InputError(
-                f"A change is one of all columns that the tree asks for; not given: {shorten(seen.absent)}."
-            )
+        tree = seen.rules.tree
+        asked = [tree.feature_name(feature) for feature in np.unique(tree.feature[~tree.is_leaf]).tolist()]
+        absent = [name for name in asked if isinstance(seen.given, Mapping) and name not in seen.given]
+        if absent:
+            raise InputError(f"Changes need every column that the tree asks for; not given: {shorten(absent)}.")
         return find_changes(seen.rules, seen.cells, seen.locked)
 
     @property
@@ -344,6 +345,7 @@ def explain_rows(
     rules: Rules, row: Any, *, changes: bool = False, locked: Collection[str | int] = ()
 ) -> Explanation | Explanations:
     """Explain the prediction for one row, or for each of several; on request, what would change it."""
+    find_subjects(rules.tree, locked)
     found = Explanations(rules, read_rows(rules, row), row, tuple(locked) if changes else None)
     return found[0] if len(found) == 1 else found
 
