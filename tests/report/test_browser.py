@@ -1319,7 +1319,7 @@ def test_the_desk_shows_list_case_and_cut_offs_at_once(browser: Any, tmp_path: P
     assert not page.locator("#tree").is_visible()
     counts = rules.unseen_counts
     assert counts is not None
-    shown = page.locator("#list .unseen b").all_text_contents()
+    shown = page.locator("#list .decides b.count").all_text_contents()
     assert shown == [f"{own:.0f} of {own + other:.0f}" for own, other in counts.tolist()]
     shares = [line.share if line.class_id == 0 else 1 - line.share for line in rules.lines if line.share is not None]
     for low, high in ((10, 50), (0, 100), (40, 41)):

@@ -13,16 +13,9 @@ function barElement(rows, hits, most, ofClass) {
 // The rows beside a line, as Python words them; with what to expect of as many new rows.
 function decidedWords(one, withInterval = false) {
   const expected = withInterval && one.limits && !data.fidelity ? make("small", {}, `; of as many new rows, expect ${limits(one.limits).slice(1, -1)} to be ${shorten(data.classes[one.class], 30)} (95 %)`) : null;
-  return [squeeze(one.words, LONG), expected].filter(Boolean);
-}
-
-// Rows that the rules had not seen come first: of the class of interest, else of the line's own.
-function unseenWords(one) {
-  if (!one.unseen) return null;
-  const of = data.of ?? one.class;
-  const all = one.unseen.reduce((sum, rows) => sum + rows, 0);
-  const isOff = all > 0 && one.rows > 0 && one.counts && Math.abs(one.unseen[of] / all - one.counts[of] / one.rows) > 1.96 * Math.sqrt(((one.counts[of] + 1) / (one.rows + 2)) * (1 - (one.counts[of] + 1) / (one.rows + 2)) * (1 / all + 1 / one.rows));
-  return make("p", { class: isOff ? "unseen broke" : "unseen" }, make("b", {}, `${count(one.unseen[of])} of ${count(all)}`), ` unseen ${shorten(data.classes[of], 24)}`, isOff ? make("span", {}, ", unlike in training") : null);
+  const words = squeeze(one.words, LONG);
+  const first = /^\d[\d,.]* of \d[\d,.]*(?= )/u.exec(words)?.[0] ?? "";
+  return [first ? make("b", { class: "count" }, first) : null, words.slice(first.length), expected].filter(Boolean);
 }
 
 // What a line asks beside its heading; "otherwise" asks nothing, and is "always" where its section has no rule.
@@ -43,7 +36,7 @@ function lineRow(line, most) {
     { "data-line": line, class: isOpen ? "lit" : null },
     make("th", { scope: "row" }, String(line + 1)),
     make("td", { class: "asks" }, chip(one.class), " ", askedWords(line)),
-    make("td", { class: "decides" }, barElement(one.rows, one.hits, most, one.class), unseenWords(one), make("div", {}, make("span", {}, decidedWords(one)), button)),
+    make("td", { class: "decides" }, barElement(one.rows, one.hits, most, one.class), make("div", {}, make("span", {}, decidedWords(one)), button)),
   );
   row.addEventListener("pointerenter", () => pointAt(line));
   row.addEventListener("pointerleave", () => pointAt(null));

@@ -205,7 +205,7 @@ function showVerdict() {
   const isRule = one.rule !== null;
   const hasRules = linesOf(list, one.section).length > 1;
   const heading = headingOf(list, one);
-  byId("row-answer").replaceChildren(make("h3", {}, chip(found.class, 120)), ...[unseenWords(one)].filter(Boolean), make("p", {}, `line ${found.line + 1}${isRule ? "" : hasRules ? ", otherwise" : ", always"}: `, decidedWords(one, true)));
+  byId("row-answer").replaceChildren(make("h3", {}, chip(found.class, 120)), make("p", {}, `line ${found.line + 1}${isRule ? "" : hasRules ? ", otherwise" : ", always"}: `, decidedWords(one, true)));
   const asked = new Set(isRule ? one.kept.map(fieldOfLink) : []);
   data.form.fields.forEach((_, place) => byId(`field-${place}`).closest(".field").classList.toggle("unasked", isRule && !asked.has(place)));
   const others = found.holding.slice(1);
