@@ -407,7 +407,8 @@ def test_the_documents_name_every_field() -> None:
     for record in records:
         assert set(record) - named == set()
     wording = text.partition("A **list** has")[2].partition("\n\n")[0]
-    assert set(re.findall(r"`(\w+)`", wording)) == {*listed, *listed["measured"]}
+    of_interest = {"class", "recall", "precision", "rows"}
+    assert set(re.findall(r"`(\w+)`", wording)) == {*listed, *listed["measured"], *of_interest}
     wording = text.partition("A **line** has")[2].partition("\n\n")[0]
     assert set(re.findall(r"`(\w+)`", wording)) >= {*listed["lines"][0]}
     assert set(re.findall(r"`(\w+)`", text.partition("A **field** has")[2].partition(" An\n")[0])) >= set(field)
@@ -457,7 +458,7 @@ def test_the_page_says_what_it_was_made_of_and_what_rows_that_were_not_seen_say(
     for made, shown in zip([rules], found["lists"][-1:], strict=True):
         assert [line["unseen"] for line in shown["lines"]] == made.unseen_counts.tolist()
         assert [line["counts"] for line in shown["lines"]] == made.counts.tolist()
-    assert "284 rows set aside" in found["lists"][-1]["right"]
+    assert "284 unseen rows" in found["lists"][-1]["right"]
     assert found["copies"]["text"] == rules.to_text()
     assert found["copies"]["SQL"] == rules.to_sql()
     for field in found["form"]["fields"]:
