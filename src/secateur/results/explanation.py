@@ -242,6 +242,8 @@ class Explanations(Framed, ArraySequence[Explanation]):
         The rows in the tree's own terms.
     given : object
         The rows as they were passed.
+    locked : tuple of str or int, default=None
+        Columns that cannot change; None if nobody asks what would change an answer.
 
     Attributes
     ----------
