@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -351,3 +352,28 @@ def test_the_page_shows_the_targets_of_each_line(tmp_path: Any) -> None:
     assert json.loads(report.to_json())["n_rules"] == len(rules)
     assert "<svg" not in rules.without_rows().report().to_html()
     assert rules.to_html().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_unseen_rows_come_first_and_are_recounted(is_weighted: bool) -> None:
+    model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X[:300], Y[:300])
+    weights = np.arange(len(Y) - 300) % 4 if is_weighted else None
+    rules = secateur.simplify(model, X[:300], Y[:300]).measure(X[300:], Y[300:], weights)
+    heavy = np.ones(len(Y) - 300) if weights is None else weights
+    decided = rules.apply(X[300:])
+    assert rules.unseen is not None
+    for line in rules.lines:
+        own = decided == line.index
+        assert rules.unseen.support[line.index] == heavy[own].sum()
+        if heavy[own].sum():
+            mean = np.average(Y[300:][own], weights=heavy[own])
+            assert rules.unseen.moments[line.index, 0] == pytest.approx(mean)
+    assert "unseen" in str(rules)
+    error = np.average((rules.predict(X[300:]) - Y[300:]) ** 2, weights=heavy) ** 0.5
+    assert f"Off by {error:.2f}"[:9] in str(rules)
+    assert rules.verify().ok
+    again = secateur.Rules.from_json(rules.to_json())
+    assert again.to_json() == rules.to_json()
+    wrong = np.array(rules.unseen.moments) + 1.0
+    forged = rules.change(unseen=replace(rules.unseen, moments=wrong)).verify()
+    assert any("states a mean" in one for one in forged.failures)

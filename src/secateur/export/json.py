@@ -39,6 +39,7 @@ from secateur.rules.rules import Rules
 from secateur.rules.unseen import Split, Unseen
 from secateur.tree.json import read_header, tree_from_dict, tree_to_dict
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths
+from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
 from secateur.verify.fields import check_fields
 from secateur.verify.possible import Possible
@@ -134,7 +135,12 @@ def _write_unseen(unseen: Unseen) -> dict[str, Any]:
         "leaf_counts": unseen.leaf_counts.tolist(),
         "squares": None if unseen.squares is None else unseen.squares.tolist(),
         "split": None if unseen.split is None else unseen.split._asdict(),
+        **({} if unseen.moments is None else {"targets": _write_moments(unseen.moments)}),
     }
+
+
+def _write_moments(moments: NDArray[np.float64]) -> list[list[float | None]]:
+    return [[none_if_nan(number) for number in line] for line in moments]
 
 
 def _read_unseen(rules: Rules, content: dict[str, Any]) -> Unseen:
@@ -153,7 +159,11 @@ def _read_unseen(rules: Rules, content: dict[str, Any]) -> Unseen:
         if type(given.seed) is not int or not names:
             raise ValueError("expected a seed and names of columns in 'split'")
         split = given._replace(share=check_share("share", given.share))
-    return Unseen(counts, leaf_counts, squares, split)
+    targets = content.get("targets")
+    lines = [] if targets is None else [{"target": one} for one in targets]
+    if (targets is not None) != (rules.tree.is_regression and rules.is_list) or len(lines) not in (0, rules.n_lines):
+        raise ValueError("expected mean and spread of the unseen targets of each line of a regression list")
+    return Unseen(counts, leaf_counts, squares, split, moments=read_moments(rules.tree, lines))
 
 
 def _find_written(paths: Paths, leaves: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -33,6 +33,8 @@ def describe_answer(rules: Rules) -> tuple[list[str], list[str]]:
     counts = rules.counts if rules.is_list else rules.leaf_counts
     sizes: NDArray[np.float64] = counts.sum(axis=0)
     promised = describe_faithful(rules) if rules.is_list else rules.guarantee
+    if rules.tree.is_regression and not (sizes.sum() > 0 and rules.is_ranked):
+        return [], [promised]
     if not sizes.sum() > 0 or not rules.is_ranked:
         return [], [*describe_measures(rules), promised]
     if rules.tree.is_regression:
@@ -62,14 +64,23 @@ def _describe_values(rules: Rules, promised: str) -> tuple[list[str], list[str]]
     first, moments = describe_values(rules, "These rules predict", find_target(rules)), rules.target_moments
     if moments is None:
         return [first], [promised]
-    known = np.nan_to_num(moments)
-    squares = known[:, 1] ** 2 + (known[:, 0] - rules.answers) ** 2
-    error = float(np.average(squares, weights=np.nan_to_num(rules.support)))
     mean, spread = _find_whole_moments(rules, moments)
-    typical = f"Off by {read_amount(error**0.5)} (root mean square) on the training rows"
+    trained = _find_error(rules, moments, rules.support)
+    typical = f"Off by {read_amount(trained)} (root mean square) on the training rows"
     if spread > 0:
         typical += f"; always saying {read_amount(mean)} is off by {read_amount(spread)}"
+    if rules.unseen is not None and rules.unseen.moments is not None:
+        rows = count_of(float(rules.unseen.support.sum()), "unseen row")
+        error = _find_error(rules, rules.unseen.moments, rules.unseen.support)
+        typical = f"Off by {read_amount(error)} (root mean square) on {rows}, {read_amount(trained)} in training"
     return [first], [f"{typical}.", promised]
+
+
+def _find_error(rules: Rules, moments: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """Find the root of the mean squared error of lines, from mean and spread of the targets of each line's rows."""
+    known = np.nan_to_num(moments)
+    squares = known[:, 1] ** 2 + (known[:, 0] - rules.answers) ** 2
+    return float(np.average(squares, weights=np.nan_to_num(weights))) ** 0.5
 
 
 def describe_values(rules: Rules, who: str, target: str | None) -> str:
@@ -300,7 +311,16 @@ def _describe_value_rows(line: Rule) -> str:
         return f"no row in training{describe_stated(line)}"
     weighed = f"weight {read_count(total)} in training" if rules.is_weighted else count_of(total, "training row")
     told = weighed if rules.is_ranked else f"the model counts {read_count(total)}"
-    return f"{told}{describe_targets(line)}{describe_stated(line)}"
+    told += describe_targets(line)
+    if rules.unseen is None or rules.unseen.moments is None:
+        return f"{told}{describe_stated(line)}"
+    rows, (mean, spread) = float(rules.unseen.support[line.index]), rules.unseen.moments[line.index].tolist()
+    if not rows:
+        return f"no unseen row ({told}){describe_stated(line)}"
+    unseen = f"weight {read_count(rows)} unseen" if rules.unseen.is_weighted else count_of(rows, "unseen row")
+    few = ", too few to tell" if rows < FEW_ROWS else ""
+    beside = f", mean {read_amount(mean)}" + (f", spread {read_amount(spread)}" if spread else "")
+    return f"{unseen}{beside}{few} ({told}){describe_stated(line)}"
 
 
 def find_shown_class(line: Rule) -> int:

@@ -17,6 +17,7 @@ from secateur.counting.targets import find_moments, sum_targets
 from secateur.errors import InputError, ParameterError
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rules.lines import without_facts
+from secateur.rules.unseen import Unseen
 from secateur.tree.shares import none_if_nan
 from secateur.words.conditions import count_of
 from secateur.words.targets import read_amount, read_limit
@@ -24,11 +25,11 @@ from secateur.words.targets import read_amount, read_limit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from secateur.rows.row_source import RowSource
+    from secateur.rows.row_source import GivenRows, RowSource
     from secateur.rows.rows import LabelledRows
     from secateur.rules.rules import Rules
 
-__all__ = ["LineValues", "ValueAudit", "ValueCounter", "ValueCounts", "audit_values"]
+__all__ = ["LineValues", "ValueAudit", "ValueCounter", "ValueCounts", "audit_values", "count_unseen_values"]
 
 TINY = 1e-9  # values are rounded
 
@@ -157,6 +158,7 @@ class ValueCounts:
     leaves: NDArray[np.float64]  # the same of each leaf
     sizes: NDArray[np.float64]  # sums of absolute errors: of each line, then of each leaf
     pairs: CellCounts  # rows by leaf and line
+    squares: NDArray[np.float64]  # sums of the squared weights of each line's rows
 
     def __add__(self, other: ValueCounts) -> ValueCounts:
         return ValueCounts(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
@@ -185,11 +187,24 @@ class ValueCounter:
             sum_targets(leaf, rules.leaf_answers, listed),
             np.concatenate(errors),
             CellCounts.of(leaf * rules.n_lines + line, weight),
+            np.bincount(line, weight**2, rules.n_lines).astype(np.float64),
         )
 
     def add(self, total: ValueCounts, part: ValueCounts) -> ValueCounts:
         """Add the counts of a further piece."""
         return total + part
+
+
+def count_unseen_values(rules: Rules, rows: RowSource, given: GivenRows) -> Unseen:
+    """Count rows that had no part in making rules that predict values."""
+    if not rules.is_list:
+        raise ParameterError("Unseen rows of values are counted for a list: leave out each_leaf=True.")
+    counts: ValueCounts = rows.fold(without_facts(rules.tree), ValueCounter(rules))
+    if not counts.lines[:, 0].sum() > 0:
+        raise InputError(NO_WEIGHT)
+    squares = None if given.sample_weight is None else counts.squares
+    moments = find_moments(counts.lines, rules.answers)
+    return Unseen(counts.lines[:, :1].copy(), counts.leaves[:, :1].copy(), squares, rows=given, moments=moments)
 
 
 def audit_values(rules: Rules, rows: RowSource, since: Any = None) -> ValueAudit:

@@ -267,7 +267,7 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         """Marks of lines whose unseen rows differ from their training rows beyond chance: Fisher's test, by Holm."""
         from secateur.results.per_line import MOVED, LineAudits
 
-        if self.unseen is None:
+        if self.unseen is None or self.tree.is_regression:
             return np.zeros(self.n_lines, dtype=bool)
         squares = self.unseen.support if self.unseen.squares is None else self.unseen.squares
         return np.asarray(LineAudits(self, self.unseen.counts, squares).verdicts == MOVED)
@@ -745,11 +745,12 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         [((6, 5), (13, 9)), ((109, 108), (218, 211)), ((54, 37), (169, 162))]
         """
         from secateur.results.audit import count_unseen
+        from secateur.results.value_audit import count_unseen_values
 
-        self.tree.require_classes("Counting unseen rows by class")
+        count = count_unseen_values if self.tree.is_regression else count_unseen
         with self._open(X, y, sample_weight) as rows:
             given = GivenRows(X, y, sample_weight)
-            measured = self.change(unseen=count_unseen(self, rows, given))
+            measured = self.change(unseen=count(self, rows, given))
         return price_unseen(measured, given)
 
     def overlaps(self, X: Any, *, sample_weight: Any = None) -> Overlaps:

@@ -49,6 +49,9 @@ class Unseen:
         (Weighted) rows of each class that reach each leaf of the tree.
     squares : ndarray of float64, shape (n_lines,), or None
         Sums of the squared weights of each line's rows; None for rows without weights.
+    moments : ndarray of float64, shape (n_lines, 2), or None
+        Of a list of a regression tree: mean and standard deviation of the targets of each line's rows; NaN without
+        rows.
     split : Split or None
         How they were set aside; None if nobody said.
     rows : GivenRows or None
@@ -60,9 +63,10 @@ class Unseen:
     squares: NDArray[np.float64] | None = None
     split: Split | None = None
     rows: GivenRows | None = field(default=None, repr=False)
+    moments: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        for array in (self.counts, self.leaf_counts, self.squares):
+        for array in (self.counts, self.leaf_counts, self.squares, self.moments):
             if array is not None:
                 array.flags.writeable = False
 

@@ -53,7 +53,7 @@ def count_values(rules: Rules, df: Any, y: str, sample_weight: str | None) -> Va
         rows = _weigh(df, y, sample_weight).select(*named, TARGET, WEIGHT)
         rows = _decide(rows, rules, "line", "u")
         rows = _decide(rows, _own_rules(rules), "leaf", "v")
-        sums = [F.count(F.lit(1)), F.sum((F.col(WEIGHT) != 0).cast("long")), F.sum(WEIGHT)]
+        sums = [F.count(F.lit(1)), F.sum((F.col(WEIGHT) != 0).cast("long")), F.sum(F.col(WEIGHT) ** 2), F.sum(WEIGHT)]
         for value in ("u", "v"):
             above = F.col(TARGET) - F.col(value)
             sums += [F.sum(F.col(WEIGHT) * one) for one in (above, above**2, F.abs(above))]
@@ -62,7 +62,8 @@ def count_values(rules: Rules, df: Any, y: str, sample_weight: str | None) -> Va
     n_lines, n_leaves = rules.n_lines, rules.tree_rules
     lines, leaves = np.zeros((n_lines, 3)), np.zeros((n_leaves, 3))
     sizes, pairs, n_counted = np.zeros(n_lines + n_leaves), {}, 0
-    for leaf, line, n_rows, n_heavy, weight, *rest, n_blank in groups:
+    squares = np.zeros(n_lines)
+    for leaf, line, n_rows, n_heavy, square, weight, *rest, n_blank in groups:
         _check_blank(n_blank, y)
         if leaf is None or line is None:
             raise InputError(
@@ -75,10 +76,10 @@ def count_values(rules: Rules, df: Any, y: str, sample_weight: str | None) -> Va
         sizes[n_lines + at] += rest[5]
         pairs[at * n_lines + place] = float(weight)
         n_counted += int(n_heavy)
+        squares[place] += square
     cells = np.array(sorted(pairs), dtype=np.int64)
-    return ValueCounts(
-        n_counted, lines, leaves, sizes, CellCounts(cells, np.array([pairs[one] for one in cells.tolist()]))
-    )
+    weights = np.array([pairs[one] for one in cells.tolist()])
+    return ValueCounts(n_counted, lines, leaves, sizes, CellCounts(cells, weights), squares)
 
 
 def count_value_lines(rules: Rules, df: Any, y: str, sample_weight: str | None) -> LineCounts:

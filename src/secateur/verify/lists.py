@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from secateur.tree.difference import Comparison
     from secateur.verify.case import Case
 
-__all__ = ["Lines", "check_list", "check_values_kept_out", "decide_rows"]
+__all__ = ["Lines", "check_list", "check_values_kept_out", "compare_targets", "decide_rows"]
 
 OWN_METHOD = "exact"  # whose lists have lines of their own; others are made of the rules of their method
 PAID_KIND, DEAR_KIND, HEADING_KIND, KEPT_KIND, STRUCK_KIND = "paid", "too-dear", "heading", "keeps-out", "struck"
@@ -521,7 +521,8 @@ def _check_rows(case: Case, lines: Lines) -> None:
     _compare(case, lines, "class_counts", covered, [lines.name(line) for line in lines.line_of_rule.tolist()])
     _compare(case, lines, "decided_counts", decided, [lines.name(line) for line in range(n_lines)])
     if lines.stated["target_moments"] is not None:
-        _compare_targets(case, lines, powers)
+        moments = np.asarray(lines.stated["target_moments"])
+        compare_targets(case, np.asarray(lines.stated["shares"]), moments, powers, "targets")
     shares = np.divide(off, total, out=np.zeros(n_classes), where=total > 0)
     whole = float(off.sum() / total.sum()) if total.sum() else 0.0
     most = max(whole, float(shares.max()))
@@ -537,18 +538,19 @@ def _check_rows(case: Case, lines: Lines) -> None:
         case.checks.append(f"{found} (recounted); their method promises nothing about that")
 
 
-def _compare_targets(case: Case, lines: Lines, powers: NDArray[np.float64]) -> None:
+def compare_targets(
+    case: Case, values: NDArray[np.float64], stated: NDArray[np.float64], powers: NDArray[np.float64], what: str
+) -> None:
     """Check mean and spread of the targets of the rows that each line decides."""
-    stated, values = np.asarray(lines.stated["target_moments"]), np.asarray(lines.stated["shares"])
     weight = np.where(powers[:, 0] > 0, powers[:, 0], np.nan)
     above, square = powers[:, 1] / weight, powers[:, 2] / weight
     again = np.stack([values + above, np.sqrt(np.maximum(square - above**2, 0.0))], axis=1)
     slack = COUNT_TOLERANCE**0.5 * (np.sqrt(square) + np.abs(values))[:, None]  # squares lose half of the digits
     fits = (np.isnan(stated) & np.isnan(again)) | (np.abs(stated - again) <= slack)
     case.report(
-        "means and spreads of the targets recounted",
+        f"means and spreads of the {what} recounted",
         [
-            f"{lines.name(line)} states a mean of {stated[line, 0]:.6g} and a spread of {stated[line, 1]:.6g}, but on "
+            f"Line {line + 1} states a mean of {stated[line, 0]:.6g} and a spread of {stated[line, 1]:.6g}, but on "
             f"these rows they are {again[line, 0]:.6g} and {again[line, 1]:.6g}."
             for line in np.flatnonzero(~fits.all(axis=1)).tolist()
         ],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.verify.case import COUNT_TOLERANCE, describe_difference
-from secateur.verify.lists import decide_rows
+from secateur.verify.lists import compare_targets, decide_rows
 from secateur.verify.placed_rows import PlacedRows
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def check_unseen(case: Case, read_unseen: RowReader | None) -> None:
         return
     again = {name: np.zeros(values.shape) for name, values in stated.items()}
     has_weights = False
-    for matrix, class_ids, weights, _ in read_unseen():
+    powers = np.zeros((len(stated["line_counts"]), 3))
+    for matrix, class_ids, weights, targets in read_unseen():
         has_weights |= weights is not None
         heavy = np.ones(len(matrix)) if weights is None else weights
         rows = PlacedRows(case.tree, matrix)
@@ -49,6 +50,9 @@ def check_unseen(case: Case, read_unseen: RowReader | None) -> None:
             found = [(inside, np.full(len(inside), rule)) for rule, inside in case.covered(rows, case.all_rules)]
             row, line = (np.concatenate(part) for part in zip(*found, strict=True))
         again["line_counts"] += _add_up(line, class_ids[row], heavy[row], again["line_counts"].shape)
+        if targets is not None and unseen.get("targets") is not None:
+            above = targets - np.asarray(case.record["list"]["shares"])[line]
+            powers += np.stack([np.bincount(line, heavy * above**k, len(powers)) for k in range(3)], axis=1)
         if "squares" in again:
             again["squares"] += np.bincount(line, heavy[row] ** 2, len(again["squares"]))
     differs = {
@@ -72,6 +76,9 @@ def check_unseen(case: Case, read_unseen: RowReader | None) -> None:
     if "squares" in differs and differs["squares"].any():
         broken.append("The sums of squared weights of unseen rows are not those of these rows.")
     case.report("the unseen rows of lines and leaves recounted", broken)
+    if unseen.get("targets") is not None:
+        moments = np.array([[np.nan if one is None else one for one in line] for line in unseen["targets"]])
+        compare_targets(case, np.asarray(case.record["list"]["shares"]), moments, powers, "unseen targets")
 
 
 def _add_up(
