@@ -254,9 +254,10 @@ class _Section:
         near, covered = ((self._n_failed[line] == number).nonzero()[0] for number in (1, 0))
         is_off = self._off[self._kind[line]]
         place = self._group[near] * n_entries + self._near[line, near]
-        change = np.where(is_off[near], *self._join(near)[::-1])
+        (other, own), (other_left, own_left) = self._join(near), self._leave(covered)
+        change = np.where(is_off[near], own, other)
         prices = _add_up(place, self._units[:, near] * change, self._n_groups * n_entries)
-        drop_price = self._sum(covered, np.where(is_off[covered], *self._leave(covered)[::-1]))
+        drop_price = self._sum(covered, np.where(is_off[covered], own_left, other_left))
         return prices.reshape(2, self._n_groups, n_entries), drop_price
 
     def delete(self, line: int, entry: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
@@ -300,7 +301,7 @@ class _Section:
         self._n_covering[cells] += change
         self._n_off[cells] += change * self._off[self._kind[line], cells]
         joined, left = self._join(cells) - joined, self._leave(cells) - left
-        changed = (joined.any(axis=0) | left.any(axis=0)).nonzero()[0]
+        changed = np.flatnonzero(np.concatenate([joined, left]).any(axis=0))
         if not len(changed):
             return None
         cells, joined, left = cells[changed], joined[:, changed], left[:, changed]
