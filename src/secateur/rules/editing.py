@@ -448,7 +448,14 @@ class _Draft:
             answers=None if (answers == paths.leaf_class[leaves]).all() else answers,
         )
         making = replace(rules.making, tolerance=CLASSES_ONLY)
-        return rules.change(making=making, leaves=leaves, layout=layout, deletions=self.deletions, decided_counts=None)
+        return rules.change(
+            making=making,
+            leaves=leaves,
+            layout=layout,
+            deletions=self.deletions,
+            decided_counts=None,
+            unseen=rules.unseen,  # whose rows are counted anew
+        )
 
     def _check_reasons(self, line: _Line, span: slice) -> None:
         """Name a leaf that a condition keeps out only if it still has another class than the line."""
