@@ -377,7 +377,7 @@ def test_a_split_at_nan_as_old_versions_make_it_sends_every_number_right(goes_le
     assert_tree_equals_model(tree, model, rows_near(model, X, missing=True))
 
 
-@pytest.mark.parametrize("version", ["1.5.2", "1.6.0", "1.7.2"])
+@pytest.mark.parametrize("version", ["1.5.2", "1.6.1", "1.7.2"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
 def test_a_tree_pickled_by_an_older_version_is_read(version: str) -> None:
     X, y = load_iris(return_X_y=True)
