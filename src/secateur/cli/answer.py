@@ -131,17 +131,22 @@ def _describe_trust(story: Story, listing: Listing, *, verbose: bool) -> list[st
 BALANCED = " --balanced lets rare classes count as much as common ones."
 BALANCED_GUESS = " That is the price of --balanced, which finds rare classes."
 OTHER_COLUMNS = " Other columns may tell more."
+TELLING = 0.65  # an AUC from which on probabilities rank rows
 
 
 def warn_of_rules(rules: Rules, audit: Audit, *, min_rows: int | None, balanced: bool) -> tuple[str, ...]:
     """Find what to warn of, by an audit; ``min_rows`` is the fewest rows in a leaf of a tree that was fitted here."""
     from secateur.results.answer import find_cautions
-    from secateur.results.measures import FEW_ROWS
+    from secateur.results.measures import FEW_ROWS, measure_rules
 
     def advise(caution: Caution) -> str:
         if min_rows is None:
             return ""
         if caution.kind == "guess":
+            measures = measure_rules(rules)
+            if measures is not None and measures.auc >= TELLING:
+                told = f" Its probabilities still tell rows apart (AUC {measures.auc:.2f}): see what each line states."
+                return f"{BALANCED_GUESS if balanced else ''}{told}"
             return BALANCED_GUESS if balanced else OTHER_COLUMNS
         if caution.kind == "unpredicted":
             return "" if balanced else BALANCED

@@ -37,7 +37,12 @@ MAX_DECIMALS = 3
 # Beyond this a float cannot tell a whole number from the next.
 LARGEST_WHOLE = 2.0**53
 # A name that says so, and different values in more than this share of the rows, make an identifier.
-ID_NAME = re.compile(r"(^|[\W_]|(?<=[a-z]))(ID|Id|id|UUID|uuid|GUID|guid|key|Key)$|^(ID|Id|id|UUID|uuid)([\W_]|$)")
+ID_NAME = re.compile(
+    r"(^|[\W_]|(?<=[a-z]))(ID|Id|id|UUID|uuid|GUID|guid|key|Key)$|^(ID|Id|id|UUID|uuid)([\W_]|$)"
+    r"|[\W_](?i:no|nr|number)\.?$"
+)
+# Whole numbers of such a name, all of as many digits, are codes: which is larger says nothing.
+CODE_NAME = re.compile(r"(?i)(^|[\W_])(branch|code|zip|postcode|plz|store|shop|office|department|dept|sector|region)$")
 ID_SHARE = 0.1
 # Texts of usually so many words, and more different ones than categories, are free text.
 SENTENCE_WORDS = 5
@@ -132,7 +137,13 @@ def make_training_table(
     whole = set(table.whole)
     for column in asked:
         kind, everything = table.kinds[column], table.frame[column]
-        if column in as_text and kind == "number":
+        is_code = kind == "number" and column not in wanted and _is_code(column, everything)
+        if is_code and column not in as_text:
+            notes.append(
+                f"Read {column!r} as categories: its name, and that all its numbers have as many digits, say that it "
+                "is a code (--keep reads it as numbers)."
+            )
+        if (is_code or column in as_text) and kind == "number":
             kind, everything = "text", everything.astype(object).map(as_label, na_action="ignore")
             frame[column] = everything[kept]
         elif kind in ("text", "date") and column not in as_text:
@@ -361,6 +372,14 @@ def _leave_out(column: str, values: Any, everything: Any, kind: str, *, is_wante
     if is_numbering and int(everything.max()) - int(everything.min()) + 1 == len(everything):
         return "it only numbers the rows"
     return None
+
+
+def _is_code(column: str, values: Any) -> bool:
+    """Whether a column of whole numbers holds codes, by its name and because all have three or more digits alike."""
+    if values.dtype.kind != "i" or CODE_NAME.search(column) is None:
+        return False
+    digits = {len(str(int(one))) for one in (values.min(), values.max())}
+    return len(digits) == 1 and digits.pop() >= 3
 
 
 def _check_mixed(column: str, present: Any) -> None:
