@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ DROPPED = ("--drop", "cost,part,seen,grade")
 
 @pytest.mark.usefixtures("table")
 def test_many_numbers_are_regression_and_one_line_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    code, said = run(capsys, "simplify", "rows.csv", "--target", "target", *DROPPED)
+    code, said = run(capsys, "simplify", "rows.csv", "--target", "target", *DROPPED, "--holdout", "0")
     assert code == 0
     assert "'target' holds 214 different numbers, so it is predicted as a number (--classes takes them" in said
     assert f"Give or take {np.ceil(FRAME.target.std(ddof=0) * 25) / 100:g}: no value lies further" in said
@@ -60,6 +61,14 @@ def test_units_are_kept(capsys: pytest.CaptureFixture[str], target: str, shown: 
     code, said = run(capsys, *words)
     assert code == 0
     assert shown in said
+
+
+@pytest.mark.usefixtures("table")
+def test_rows_are_set_aside_and_shown_first(capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = run(capsys, "simplify", "rows.csv", "--target", "target", *DROPPED)
+    assert code == 0
+    assert "Set aside 111 of 442 rows, drawn at random" in said
+    assert re.search(r"unseen rows?, mean [0-9.,]+.*training rows?, mean", said)
 
 
 @pytest.mark.usefixtures("table")

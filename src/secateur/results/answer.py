@@ -262,7 +262,7 @@ STATES = "“States” is the probability of {name} that the list gives a row, f
 STATES_OWN = "“States” is the probability of its class that a line gives a row, from training rows."
 HELD_UP = "A line did not hold up if its unseen rows differ from its training rows by more than chance explains."
 FLATTER = "New rows usually do worse than training rows: measure(X_new, y_new) counts them."
-SPREAD = "Mean and spread (standard deviation) are of the targets of the training rows that a line decides."
+SPREAD = "Mean and spread (standard deviation) are of the targets of the rows that a line decides."
 LEAVES = "Leaves are the least and the largest value of the tree's leaves that a line answers for."
 COUNTED_TWICE = "A row counts for every rule that it satisfies, so the numbers add up to more than the table."
 

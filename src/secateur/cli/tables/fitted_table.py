@@ -96,8 +96,8 @@ def fit_table(
     else:
         used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
     is_small = holdout is None and model is None and len(used.y) < SMALL_TABLE and not aside
-    if holdout is None:  # what a list of values gives unseen rows is not kept in its file
-        holdout = 0.0 if is_small or ((model is not None or used.is_regression) and not aside) else HOLDOUT
+    if holdout is None:
+        holdout = 0.0 if is_small or (model is not None and not aside) else HOLDOUT
     split = Split(holdout, seed, *((aside[0], None) if split_by is not None else (None, *aside)))
     train, held_out = split_table(used, split, table)
     fitted, fewest, crossed = model, None, None
@@ -375,7 +375,9 @@ def simplify_fitted(fitted: FittedTable, *, takes_facts: bool = True, **options:
     else:  # the types of columns must not tell that they hold whole numbers
         whole = [column for column in train.X.columns if train.X[column].dtype.kind in "iub"]
         rules = simplify(tree, train.X.astype(dict.fromkeys(whole, "float64")), train.y, **options)
-    if fitted.held_out is None or fitted.min_rows is None or tree.is_regression:  # a model may have seen them
+    if (
+        fitted.held_out is None or fitted.min_rows is None or (tree.is_regression and not rules.is_list)
+    ):  # a model may have seen them
         return rules
     return set_aside(rules, fitted.held_out, fitted.split)
 
@@ -393,7 +395,8 @@ def describe_split(fitted: FittedTable) -> str | None:
     held, split = fitted.held_out, fitted.split
     if held is None or split is None:
         return None
-    n_rows, how = len(held.y) + len(fitted.train.y), "drawn from each class"
+    n_rows = len(held.y) + len(fitted.train.y)
+    how = "drawn at random" if held.is_regression else "drawn from each class"
     if split.by is not None:
         how = f"the last by {split.by!r}"
     elif split.group is not None:
