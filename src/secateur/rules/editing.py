@@ -534,8 +534,8 @@ class _PriceCounter:
         said, given = rules.paths.leaf_class[leaf], rules.class_ids[line]
         differs = said != given
         cell = (said * n_classes + given) * n_classes + truth
-        changed = np.bincount(cell[differs], heavy[differs], n_classes**3).reshape((n_classes,) * 3)
-        return Price(float(heavy.sum()), changed)
+        changed = np.bincount(cell[differs], heavy[differs], n_classes**3).astype(np.float64)
+        return Price(float(heavy.sum()), changed.reshape((n_classes,) * 3))
 
     def add(self, total: Price, part: Price) -> Price:
         """Add the counts of a further piece."""

@@ -82,12 +82,14 @@ class Price:
     @property
     def caught(self) -> NDArray[np.float64]:
         """By class: (weighted) rows that the list answers rightly and the tree does not."""
-        return np.einsum("ijj->j", self.changed)
+        caught: NDArray[np.float64] = np.einsum("ijj->j", self.changed)
+        return caught
 
     @property
     def lost(self) -> NDArray[np.float64]:
         """By class: (weighted) rows that the tree answers rightly and the list does not."""
-        return np.einsum("iji->i", self.changed)
+        lost: NDArray[np.float64] = np.einsum("iji->i", self.changed)
+        return lost
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values: of ``changed`` what is not 0, after its three places."""
