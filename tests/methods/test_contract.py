@@ -93,6 +93,8 @@ def test_quinlan_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], al
     most_values=st.sampled_from([0, 8]),
     most_cells=st.sampled_from([1, 2**24]),
     mask_bytes=st.sampled_from([0, 2**28]),
+    map_bytes=st.sampled_from([0, 20, 2**26]),
+    few_rules=st.sampled_from([0, 1000]),
 )
 @settings(max_examples=300, deadline=None)
 def test_budgeted_equals_its_slow_version(
@@ -104,12 +106,19 @@ def test_budgeted_equals_its_slow_version(
     most_values: int,
     most_cells: int,
     mask_bytes: int,
+    map_bytes: int,
+    few_rules: int,
 ) -> None:
     tree, X, y, w = problem
     with (
         mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", pool_rows),
         mock.patch.multiple(
-            secateur.methods.budget_spending, MOST_VALUES=most_values, MOST_CELLS=most_cells, MASK_BYTES=mask_bytes
+            secateur.methods.budget_spending,
+            MOST_VALUES=most_values,
+            MOST_CELLS=most_cells,
+            MASK_BYTES=mask_bytes,
+            MAP_BYTES=map_bytes,
+            FEW_RULES=few_rules,
         ),
     ):
         rules = simplify(problem, "budgeted", max_conflict=budget, smoothing=smoothing, tolerance=tolerance)

@@ -1,14 +1,23 @@
-"""Spend a budget of conflicting rows on deletions, by bit masks of rows.
+"""Spend a budget of conflicting rows on deletions, by sparse accounts of rows and conditions.
 
 What an entry costs is the units of the rows that its deletion would bring into conflict: rows of another class, not in
-conflict yet, that violate this one of the rule's kept conditions and no other. All costs are counted once. When rows
-come into conflict, they are compared with all rules, or all costs are counted again if that is less work.
+conflict yet, that violate this one of the rule's kept conditions and no other. Each such pair of a row and an entry is
+*watched*: when the row comes into conflict, the entry gets cheaper. A deletion adds pairs for its own rule alone: a row
+that violated one condition still does, and one that violated the deleted condition and another is new.
+
+In a large tree pairs are found in two steps. Bit maps of rows up to some limits of each column tell which rows surely
+violate two conditions; the others are looked at. Entries wait in a heap by what they cost, further leaves that are met,
+and source order; leaves are counted for entries that tie.
+
+Rules of a small tree are so wide that pairs are many. There the rows that violate a condition are masks of bits, costs
+are counted from these, and rows that come into conflict are compared with all rules.
 """
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +38,8 @@ __all__ = ["Spending", "Trained", "spend_budget"]
 
 NOT_BLOCKED = -1
 SUM_TOLERANCE = 1e-9  # sums of weights that were taken in different orders differ by less than this share
+FEW_RULES = 1_000  # 10⁶ rows, 50 leaves: 1.5 s by masks, 5.9 s by pairs; 3,676 leaves, 30,000 rows: 17 and 12 s
+MAP_BYTES = 1 << 26  # of the bit maps of rows, for pairs
 MASK_BYTES = 1 << 28  # of the masks that are kept
 MOST_VALUES = 8  # up to so many different prices of a row, masks are counted; else rows are added up one by one
 MOST_CELLS = 1 << 24  # rows are compared with all conditions for so many pairs at a time
@@ -78,31 +89,43 @@ def spend_budget(
     """
     deleted = deleted.copy()
     candidates = np.flatnonzero(~deleted & is_open[paths.rule])
-    prices = _Prices(tree, paths, mixture, deleted, candidates)
+    engine = _Masked if paths.n_rules <= FEW_RULES else _Watched
+    prices = engine(tree, paths, mixture, deleted, candidates)
     guard = _Guard(tree, paths, trained, deleted, tolerance)
     limits = mixture.limits(budget)
     cost, real_cost = prices.cost, prices.real_cost
     waits = np.zeros(len(deleted), dtype=bool)
     waits[candidates] = True
+    heap = [(price, 0, entry) for price, entry in zip(cost[candidates].tolist(), candidates.tolist(), strict=True)]
+    heapq.heapify(heap)
     spent, gone = [0, 0], []
-    while waits.any():
-        waiting = np.flatnonzero(waits)
-        least = cost[waiting].min()
-        if spent[0] + least > limits[0]:
+    while heap:
+        price, further, entry = heapq.heappop(heap)
+        if not waits[entry] or price > cost[entry]:  # it is in the heap with what it costs now, too
+            continue
+        is_tied = bool(heap) and heap[0][0] == price
+        now = int(cost[entry]), guard.count_further(entry) if is_tied or further else 0
+        if now != (price, further):
+            heapq.heappush(heap, (*now, entry))
+            continue
+        if spent[0] + price > limits[0]:
             break
-        entry = guard.choose(waiting[cost[waiting] == least])
         rule = int(paths.rule[entry])
         waits[entry] = False
         if spent[1] + real_cost[entry] > limits[1]:
             continue
-        newly, admitted = prices.look(entry, deleted)
-        if not guard.allows(entry, admitted):
+        found = prices.look(entry, deleted)
+        if not guard.allows(entry, found.admitted):
             continue
-        spent[0], spent[1] = spent[0] + int(cost[entry]), spent[1] + int(real_cost[entry])
+        spent[0], spent[1] = spent[0] + price, spent[1] + int(real_cost[entry])
         gone.append(entry)
         deleted[entry] = True
-        waits[guard.admit(rule, admitted)] = True
-        prices.delete(entry, newly, deleted)
+        again = guard.admit(rule, found.admitted)
+        waits[again] = True
+        own = np.arange(paths.offsets[rule], paths.offsets[rule + 1])
+        for other in {*prices.delete(entry, found, deleted), *again.tolist(), *own.tolist()}:
+            if waits[other]:
+                heapq.heappush(heap, (int(cost[other]), 0, other))
     return _sum_up(paths, mixture, prices, guard, deleted, np.array(gone, dtype=np.int64), limits)
 
 
@@ -138,16 +161,49 @@ def _sum_up(
     )
 
 
+class _Found(NamedTuple):
+    """What deleting an entry would do."""
+
+    newly: Any  # rows that come into conflict
+    admitted: NDArray[np.float64]  # training rows that are let in, by their own class
+    rows: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # rows that would violate one kept condition, not two
+    entries: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # which one
+
+
 class _Prices:
     """What deleting each candidate costs, in units; of a deleted one, what was paid for it."""
+
+    def __init__(self, tree: Tree, paths: Paths, mixture: MixedRows) -> None:
+        self._tree, self._paths, self._mixture = tree, paths, mixture
+        self._limit, self._missing = mixture.coded.find_limits(tree)
+        self._column = np.searchsorted(mixture.coded.features, tree.feature)  # a leaf's is not asked for
+        self._class_ids = mixture.class_ids
+        self.cost, self.real_cost = np.zeros((2, len(paths.links)), dtype=np.int64)
+
+    def _go_left(self, nodes: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which rows go left at each of some splits, by what they have in the split's column."""
+        left: NDArray[np.bool_] = codes <= self._limit[nodes][:, None]
+        start, table = self._tree.category_table
+        for place in np.flatnonzero(start[nodes] >= 0).tolist():
+            own = left[place]
+            own[own] = table[start[nodes[place]] + codes[place][own].astype(np.int64)]
+        left |= codes == self._missing[nodes][:, None]
+        return left
+
+    def _admit(self, kind: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Add up training rows by their own class."""
+        label, weight = self._mixture.label[kind], self._mixture.weight[kind]
+        return np.bincount(label, weight, minlength=self._tree.n_classes).astype(np.float64)
+
+
+class _Masked(_Prices):
+    """Prices of a small tree, by masks of the rows that violate each condition."""
 
     def __init__(
         self, tree: Tree, paths: Paths, mixture: MixedRows, deleted: NDArray[np.bool_], candidates: NDArray[np.int64]
     ) -> None:
-        self._tree, self._paths, self._mixture, self._candidates = tree, paths, mixture, candidates
-        self._limit, self._missing = mixture.coded.find_limits(tree)
-        self._column = np.searchsorted(mixture.coded.features, tree.feature)  # a leaf's is not asked for
-        self._class_ids = mixture.class_ids
+        super().__init__(tree, paths, mixture)
+        self._candidates = candidates
         self._rows = pack_bits(np.ones(mixture.n_rows, dtype=bool))
         self._foreign = [pack_bits(self._class_ids != class_id) for class_id in range(tree.n_classes)]
         self._trained = pack_bits(mixture.is_trained)
@@ -158,21 +214,19 @@ class _Prices:
         self._of_value = [pack_bits(numbers == value) for value in range(self._values.shape[1] if is_short else 0)]
         self._conflict = np.zeros_like(self._rows)
         self._kept_masks: dict[int, Masks] = {}
-        self.cost, self.real_cost = np.zeros((2, len(paths.links)), dtype=np.int64)
         self._count_all(deleted)
 
-    def look(self, entry: int, deleted: NDArray[np.bool_]) -> tuple[Masks, NDArray[np.float64]]:
+    def look(self, entry: int, deleted: NDArray[np.bool_]) -> _Found:
         """Mask the rows that a deletion brings into conflict, and add up the training rows that it lets in by class."""
         kept, fails, alone = self._look(int(self._paths.rule[entry]), deleted)
         let_in = alone & fails[kept.tolist().index(entry)]
         newly = let_in & self._foreign[self._paths.leaf_class[self._paths.rule[entry]]] & ~self._conflict
         kind = self._mixture.kind[np.flatnonzero(unpack_bits(let_in & self._trained, self._mixture.n_rows))]
-        label, weight = self._mixture.label[kind], self._mixture.weight[kind]
-        return newly, np.bincount(label, weight, minlength=self._tree.n_classes).astype(np.float64)
+        return _Found(newly, self._admit(kind))
 
-    def delete(self, entry: int, newly: Masks, deleted: NDArray[np.bool_]) -> None:
-        """Bring rows into conflict, which makes other deletions cheaper, and let them into the rule."""
-        paid = self.cost[entry], self.real_cost[entry]
+    def delete(self, entry: int, found: _Found, deleted: NDArray[np.bool_]) -> list[int]:
+        """Bring rows into conflict, which makes other deletions cheaper; tell which ones."""
+        newly, before, paid = found.newly, self.cost.copy(), (self.cost[entry], self.real_cost[entry])
         rows = np.flatnonzero(unpack_bits(newly, self._mixture.n_rows))
         self._conflict |= newly
         if len(rows) > len(self._conflict):
@@ -183,6 +237,7 @@ class _Prices:
                 self._take_off(rows[first : first + step], deleted, entry)
             self._count(int(self._paths.rule[entry]), deleted)
         self.cost[entry], self.real_cost[entry] = paid
+        return np.flatnonzero(self.cost < before).tolist()
 
     def _look(self, rule: int, deleted: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Masks, Masks]:
         """List the kept entries of a rule, and mask the rows that violate each, and those that violate one alone."""
@@ -201,20 +256,11 @@ class _Prices:
             if len(self._kept_masks) * self._rows.nbytes > MASK_BYTES:
                 self._kept_masks.clear()
             node = int(self._paths.parent[link])
-            left = pack_bits(self._go_left(node, self._mixture.coded.codes[self._column[node]]))
+            nodes = np.array([node])
+            left = pack_bits(self._go_left(nodes, self._mixture.coded.codes[self._column[nodes]])[0])
             self._kept_masks[int(self._tree.children_right[node])] = left
             self._kept_masks[int(self._tree.children_left[node])] = self._rows & ~left
         return self._kept_masks[link]
-
-    def _go_left(self, node: int, codes: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which codes of a column go left at a split."""
-        left: NDArray[np.bool_] = codes <= self._limit[node]
-        start, table = self._tree.category_table
-        if start[node] >= 0:
-            left[left] = table[start[node] + codes[left].astype(np.int64)]
-        if self._missing[node] >= 0:
-            left |= codes == self._missing[node]
-        return left
 
     def _count_all(self, deleted: NDArray[np.bool_]) -> None:
         for rule in np.unique(self._paths.rule[self._candidates[~deleted[self._candidates]]]).tolist():
@@ -240,10 +286,7 @@ class _Prices:
         """Take the price of some rows off every entry that alone kept them out; the rule of one entry is passed by."""
         paths, tree = self._paths, self._tree
         codes, kind = self._mixture.coded.codes[:, rows], self._mixture.kind[rows]
-        left = codes[self._column] <= self._limit[:, None]
-        left |= codes[self._column] == self._missing[:, None]
-        for node in np.flatnonzero(tree.is_categorical).tolist():
-            left[node] = self._go_left(node, codes[self._column[node]])
+        left = self._go_left(np.arange(tree.n_nodes), codes[self._column])
         kept = self._candidates[~deleted[self._candidates]]
         kept = kept[paths.rule[kept] != paths.rule[gone]]
         if not len(kept):
@@ -256,6 +299,120 @@ class _Prices:
         alone = fails & matters[number]
         self.cost[kept] -= alone @ self._mixture.mixed_units[kind]
         self.real_cost[kept] -= alone @ self._mixture.real_units[kind]
+
+
+class _Watched(_Prices):
+    """Prices of a large tree, by the pairs of a row and the entry that alone keeps it out."""
+
+    def __init__(
+        self, tree: Tree, paths: Paths, mixture: MixedRows, deleted: NDArray[np.bool_], candidates: NDArray[np.int64]
+    ) -> None:
+        super().__init__(tree, paths, mixture)
+        self._conflict, self._is_trained = np.zeros(mixture.n_rows, dtype=bool), mixture.is_trained
+        self._map()
+        # The pairs that are watched, as a list for each row, from the last to the first.
+        self._last = np.full(mixture.n_rows, -1, dtype=np.int64)
+        self._before, self._entry, self._n_pairs = np.zeros(0, np.int64), np.zeros(0, np.int32), 0
+        for rule in np.unique(paths.rule[candidates]).tolist():
+            rows, kept, fails = self._find(rule, deleted)
+            near = np.flatnonzero(fails.sum(axis=0) == 1)
+            self._watch(rule, rows[near], kept[fails[:, near].argmax(axis=0)])
+
+    def look(self, entry: int, deleted: NDArray[np.bool_]) -> _Found:
+        """Find the rows that a deletion lets in, and those that it leaves to one condition."""
+        rule = int(self._paths.rule[entry])
+        rows, kept, fails = self._find(rule, deleted, entry)
+        own = int(np.searchsorted(kept, entry))
+        rows, fails = rows[fails[own]], fails[:, fails[own]]
+        n_failed = fails.sum(axis=0)
+        let_in, near = rows[n_failed == 1], np.flatnonzero(n_failed == 2)
+        fails = fails[:, near]
+        fails[own] = False
+        newly = let_in[(self._class_ids[let_in] != self._paths.leaf_class[rule]) & ~self._conflict[let_in]]
+        kind = self._mixture.kind[let_in[self._is_trained[let_in]]]
+        return _Found(newly, self._admit(kind), rows[near], kept[fails.argmax(axis=0)])
+
+    def delete(self, entry: int, found: _Found, deleted: NDArray[np.bool_]) -> list[int]:
+        """Bring rows into conflict, and watch those that are left to one condition; tell which entries got cheaper."""
+        self._conflict[found.newly] = True
+        cheaper, rows = [], found.newly
+        pair = self._last[rows]
+        while len(rows := rows[pair >= 0]):
+            pair = pair[pair >= 0]
+            entries, kind = self._entry[pair], self._mixture.kind[rows]
+            still = entries != entry  # what was paid stays
+            for costs, units in (self.cost, self._mixture.mixed_units), (self.real_cost, self._mixture.real_units):
+                np.subtract.at(costs, entries[still], units[kind[still]])
+            cheaper.append(entries[still])
+            pair = self._before[pair]
+        self._watch(int(self._paths.rule[entry]), found.rows, found.entries)
+        return np.unique(np.concatenate(cheaper)).tolist() if cheaper else []
+
+    def _watch(self, rule: int, rows: NDArray[np.int64], entries: NDArray[np.int64]) -> None:
+        """Add the price of rows to the entries that alone keep them out of a rule, and remember them."""
+        matters = (self._class_ids[rows] != self._paths.leaf_class[rule]) & ~self._conflict[rows]
+        rows, entries = rows[matters], entries[matters]
+        kind = self._mixture.kind[rows]
+        np.add.at(self.cost, entries, self._mixture.mixed_units[kind])
+        np.add.at(self.real_cost, entries, self._mixture.real_units[kind])
+        first, self._n_pairs = self._n_pairs, self._n_pairs + len(rows)
+        if self._n_pairs > len(self._before):
+            size = 2 * self._n_pairs
+            self._before, self._entry = np.resize(self._before, size), np.resize(self._entry, size)
+        pairs = np.arange(first, self._n_pairs)
+        self._before[pairs], self._entry[pairs] = self._last[rows], entries
+        self._last[rows] = pairs
+
+    def _find(
+        self, rule: int, deleted: NDArray[np.bool_], leaving: int = -1
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """List all rows that violate at most one kept condition of a rule, and perhaps others; and what they fail.
+
+        The kept entries are the rows of what is failed. Where an entry leaves, rows may violate it and one more.
+        """
+        paths, span = self._paths, self._paths.entries(rule)
+        kept = span.start + np.flatnonzero(~deleted[span])
+        once, twice, both, flipped = np.zeros((4, self._n_words), dtype=np.uint64)
+        for entry in kept.tolist():
+            link = int(paths.links[entry])
+            fails = self._maps[self._map_of[link]] if self._map_of[link] >= 0 else None
+            if fails is None or entry == leaving:
+                continue
+            if paths.is_left[link]:  # the map holds those that pass, and perhaps others
+                np.invert(fails, out=flipped)
+                fails = flipped
+            np.bitwise_and(once, fails, out=both)
+            twice |= both
+            once |= fails
+        rows = np.flatnonzero(unpack_bits(~twice, self._mixture.n_rows))
+        links = paths.links[kept]
+        nodes = paths.parent[links]
+        left = self._go_left(nodes, self._mixture.coded.codes[self._column[nodes][:, None], rows])
+        return rows, kept, left != paths.is_left[links][:, None]
+
+    def _map(self) -> None:
+        """Map the rows up to some limits of each column; find for each link a map of rows that surely fail, or pass.
+
+        The link to the right fails for all rows of its map; the link to the left for all that are not in its map.
+        Categories have no map, nor has a link that missing values pass.
+        """
+        tree, coded = self._tree, self._mixture.coded
+        numeric = ~tree.is_leaf & ~tree.is_categorical
+        most = max(1, MAP_BYTES * 8 // max(1, self._mixture.n_rows * len(coded.features)))
+        self._n_words = -(-self._mixture.n_rows // 64)
+        maps: list[Masks] = []
+        self._map_of = np.full(tree.n_nodes, -1, dtype=np.int64)
+        for column, codes in enumerate(coded.codes):
+            nodes = np.flatnonzero(numeric & (self._column == column))
+            limits = np.sort(self._limit[nodes])
+            chosen = np.unique(limits[np.linspace(0, len(limits) - 1, min(most, len(limits))).astype(np.int64)])
+            above = np.searchsorted(chosen, self._limit[nodes])
+            below = np.searchsorted(chosen, self._limit[nodes], side="right") - 1
+            passes = (above < len(chosen)) & (self._missing[nodes] < 0)
+            self._map_of[tree.children_left[nodes[passes]]] = len(maps) + above[passes]
+            self._map_of[tree.children_right[nodes[below >= 0]]] = len(maps) + below[below >= 0]
+            maps += [pack_bits(codes <= limit) for limit in chosen.tolist()]
+        self._maps = np.stack(maps) if maps else np.zeros((0, self._n_words), dtype=np.uint64)
 
 
 @dataclass
@@ -283,19 +440,18 @@ class _Guard:
         self.trial = np.full(n_entries, np.nan)  # the rule's reliability without an entry, when it was last tried
         self._further = np.full(n_entries, -1, dtype=np.int64)  # -1 for not counted
         self._met = np.full(paths.n_rules, -1, dtype=np.int64)  # leaves of another class that a rule meets
+        self._awaiting: dict[int, set[int]] = {}  # entries that another rule blocked once
         self._arrays = make_walkable(self.tree, paths), make_box(self.tree)
         self._lists = [as_lists(one) for one in (*self._arrays, paths.links)]
 
-    def choose(self, tied: NDArray[np.int64]) -> int:
-        """Choose the entry without which its rule would meet the fewest further leaves of another class."""
-        if len(tied) == 1:
-            return int(tied[0])
-        for entry in tied[self._further[tied] < 0].tolist():
+    def count_further(self, entry: int) -> int:
+        """Count the further leaves of another class that a rule would meet without an entry."""
+        if self._further[entry] < 0:
             rule = int(self.paths.rule[entry])
             if self._met[rule] < 0:
                 self._met[rule] = self._count_met(rule, -1)
             self._further[entry] = self._count_met(rule, entry) - self._met[rule]
-        return int(tied[np.argmin(self._further[tied])])
+        return int(self._further[entry])
 
     def _count_met(self, rule: int, entry: int) -> int:
         span = self.paths.entries(rule)
@@ -310,21 +466,28 @@ class _Guard:
         own, counts = int(self.paths.leaf_class[rule]), (self.counts[rule] + admitted).tolist()
         self.trial[entry] = counts[own] / sum(counts)
         self.blocked_by[entry] = rule
-        before = self.trained.leaf_counts[[rule]]
-        is_reliable = compare_reliability(np.array([counts]), before, [own], self.tolerance)[0] >= 0
+        above = self.trial[entry] - self.leaf_reliability[rule] + self.tolerance
+        if abs(above) <= SUM_TOLERANCE:  # fractions decide
+            before = self.trained.leaf_counts[[rule]]
+            above = compare_reliability(np.array([counts]), before, [own], self.tolerance)[0]
+        is_reliable = above >= 0  # not if one of both has no rows
         if counts[own] < max(counts) or not is_reliable:
             return False
         self.deleted[entry] = True  # for this question
         self.blocked_by[entry] = self._find_twin(rule, counts)
         self.deleted[entry] = False
-        return bool(self.blocked_by[entry] == NOT_BLOCKED)
+        if self.blocked_by[entry] == NOT_BLOCKED:
+            return True
+        self._awaiting.setdefault(int(self.blocked_by[entry]), set()).add(entry)
+        return False
 
     def admit(self, rule: int, admitted: NDArray[np.float64]) -> NDArray[np.int64]:
         """Let rows into a rule that lost an entry; return the entries that waited for it to change."""
         own = np.arange(self.paths.offsets[rule], self.paths.offsets[rule + 1])
         self.counts[rule] += admitted
         self._further[own] = self._met[rule] = -1
-        again = np.unique(np.append(own[self.blocked_by[own] != NOT_BLOCKED], np.flatnonzero(self.blocked_by == rule)))
+        waiting = [entry for entry in self._awaiting.pop(rule, ()) if self.blocked_by[entry] == rule]
+        again = np.unique(np.append(own[self.blocked_by[own] != NOT_BLOCKED], np.array(waiting, dtype=np.int64)))
         self.blocked_by[again] = NOT_BLOCKED
         return again
 
