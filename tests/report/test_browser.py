@@ -1000,9 +1000,7 @@ def test_a_row_is_told_only_what_is_true_of_it_and_what_its_leaf_says(open_repor
         else:
             assert "In the tree this row ends in leaf" in told
         answer = asked(page.locator("#row-answer").inner_text())
-        interval = re.search(r", 95 % interval [\d.]+ to [\d.]+", answer)
-        assert interval is not None
-        assert answer.replace(interval[0], "").endswith(f": {describe_rows(line)}")
+        assert answer.endswith(f": {describe_rows(line)}")
 
 
 def test_a_value_that_cannot_be_used_is_named_and_decides_nothing(open_report: Open) -> None:
@@ -1036,7 +1034,7 @@ def test_a_number_beyond_an_end_is_told_the_ends_there_are(
     page = open_report(secateur.simplify(tree))
     for beyond in (ends[0] - 1, ends[1] + 1):
         if np.isfinite(beyond):
-            page.locator("#row-fields input").fill(repr(beyond))
+            page.locator("#field-0").fill(repr(beyond))
             assert page.locator("#row-fields .wrong").text_content() == f"Enter a number {wanted}"
 
 
