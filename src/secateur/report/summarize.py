@@ -209,7 +209,7 @@ def _list_columns(rules: Rules, fields: Sequence[Mapping[str, Any]]) -> dict[str
 
 def _write_copies(rules: Rules) -> dict[str, str]:
     """Write the list in the formats that the page copies, unless that is long."""
-    copies = {}
+    copies: dict[str, str] = {}
     for name, write in (("text", rules.to_text), ("Markdown", rules.to_markdown), ("SQL", rules.to_sql)):
         with suppress(SecateurError):
             text = write() if rules.n_lines <= MOST_COPIED else ""

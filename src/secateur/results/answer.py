@@ -80,7 +80,7 @@ def _find_error(rules: Rules, moments: NDArray[np.float64], weights: NDArray[np.
     """Find the root of the mean squared error of lines, from mean and spread of the targets of each line's rows."""
     known = np.nan_to_num(moments)
     squares = known[:, 1] ** 2 + (known[:, 0] - rules.answers) ** 2
-    return float(np.average(squares, weights=np.nan_to_num(weights))) ** 0.5
+    return math.sqrt(float(np.average(squares, weights=np.nan_to_num(weights))))
 
 
 def describe_values(rules: Rules, who: str, target: str | None) -> str:
