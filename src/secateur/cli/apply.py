@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -62,7 +63,10 @@ def command(
         kept, aside = split_again(rules, labelled, table, holdout or None, seed)
         rules = rules.change(training=GivenRows(kept.X, kept.y, None))
         if aside is not None:
+            split = None if rules.unseen is None else rules.unseen.split  # so that verify finds these rows again
             rules = rules.measure(aside.X, aside.y)
+            assert rules.unseen is not None
+            rules = rules.change(unseen=replace(rules.unseen, split=split))
     with working("Making the edits", quiet=quiet):
         edited = rules.replay(journal)
         proof = edited.verify()
