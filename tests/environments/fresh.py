@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 EVERY_FUNCTION = ROOT / "tests/environments/every_function.py"
 SIZES_PAGE = ROOT / "docs/install.md"
 TABLE = re.compile(r"(?<=<!-- sizes -->\n).*?(?=<!-- end -->)", re.DOTALL)
-EXTRAS = ("", "fast", "sql", "report", "tables", "cli", "all")
+EXTRAS = ("", "fast", "cli", "all")
 SCIKIT_LEARN = ("1.6", "1.7", "1.8", "1.9")
 TESTED = ("adapters/test_scikit_learn.py", "adapters/test_hist_gradient_boosting.py", "adapters/test_pipeline.py")
 TOOLS = ("pytest>=8.3", "hypothesis>=6.120")
