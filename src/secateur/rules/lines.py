@@ -130,6 +130,7 @@ def check_of(of: Any) -> None:
         )
 
 
+FEW_ROWS = 50  # for each leaf: of fewer, lines are found one by one
 FEW_RULES = 512  # of more, only the rows that they decide are counted
 
 
@@ -158,7 +159,8 @@ class LineCounter:
         rules, n_classes = self.rules, self.rules.tree.n_classes
         rows, class_ids, weights, targets = listed
         heavy = np.ones(rows.n_rows) if weights is None else weights
-        line = rules.find_lines(rows)
+        is_few = rows.n_rows < FEW_ROWS * rules.paths.n_rules
+        line = rules._find_by_masks(rows)[1] if is_few else rules.find_lines(rows)
         size = rules.n_lines * n_classes
         decided = np.bincount(line * n_classes + class_ids, heavy, size).astype(np.float64).reshape(-1, n_classes)
         covered = np.full((len(rules), n_classes), np.nan)

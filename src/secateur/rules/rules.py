@@ -563,6 +563,10 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         if self.line_routes is not None:
             end = follow(self.line_routes.routes, rows)
             return self.line_routes.leaf[end], self.line_routes.line[end]
+        return self._find_by_masks(rows)
+
+    def _find_by_masks(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find the same line by line, which is faster than growing routes where there are few rows for each leaf."""
         leaf = self.find_leaves(rows)
         if not self.is_list and not self.is_ordered:  # which of the rules wins is not known: that of the row's own leaf
             return leaf, leaf
