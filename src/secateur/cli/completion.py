@@ -6,7 +6,10 @@ import shlex
 from pathlib import Path
 
 NAMED = re.compile(r'^    name = "(.+)"$', re.MULTILINE)
-DIALECTS = ("duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake")
+DIALECTS = (
+    *("duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"),
+    *("databricks", "redshift", "mysql", "trino", "clickhouse"),
+)
 
 
 def complete_method(incomplete: str) -> list[str]:
