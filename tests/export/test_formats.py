@@ -38,7 +38,11 @@ def rules() -> secateur.Rules:
 def iris() -> secateur.Rules:
     """A list in two sections, with a budget that was spent."""
     X, y = load_iris(return_X_y=True)
-    return secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, budget=0.05)
+    model = DecisionTreeClassifier(splitter="random", random_state=0).fit(X, y)
+    made = secateur.simplify(model, X, y, budget=0.05)
+    assert len(made.sections) == 2
+    assert (made.predict(X) != model.predict(X)).any()
+    return made
 
 
 GOLDEN_TEXT = """\

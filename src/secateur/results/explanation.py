@@ -229,7 +229,7 @@ class Explanation:
         return self.text
 
     def __repr__(self) -> str:
-        return f"<Explanation: {self.prediction}, by line {self.rule.index + 1}>"
+        return f"<Explanation: {self.rule.class_name}, by line {self.rule.index + 1}>"
 
 
 class Explanations(Framed, ArraySequence[Explanation]):
