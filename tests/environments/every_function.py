@@ -65,7 +65,9 @@ def wanted_of(function: Callable[..., Any]) -> list[str]:
     """List the parameters that have no default."""
     given = inspect.signature(function).parameters.values()
     return [
-        one.name for one in given if one.default is one.empty and one.kind < one.VAR_POSITIONAL and one.name != "self"
+        one.name
+        for one in given
+        if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD) and one.name != "self"
     ]
 
 
@@ -122,6 +124,7 @@ def call_all(where: Path) -> dict[str, str]:
     approximation = secateur.approximate(forest, X, y, max_rules=3)
     many = secateur.simplify(forest, X, y, each_leaf=True)
     classifier = secateur.RuleClassifier(random_state=0).fit(X, y)
+    regressor = secateur.RuleRegressor(random_state=0).fit(X, X[:, 0])
     for name, table in (("rows", np.column_stack([X, y])), ("unlabelled", X)):
         header = "a,b,c,d,y" if name == "rows" else "a,b,c,d"
         np.savetxt(where / f"{name}.csv", table, fmt="%s", delimiter=",", header=header, comments="")
@@ -141,12 +144,13 @@ def call_all(where: Path) -> dict[str, str]:
         *(
             many.merged()[0],
             rules.explain(X[0]),
+            rules.explain(X[:3]),
             rules.verify(),
             rules.diff(other),
             rules.diff(other).changes[0],
             leaves.overlaps(X),
         ),
-        *(rules.plot(), classifier, secateur.diagnose(forest, X, y)),
+        *(rules.plot(), classifier, regressor, regressor.rules_.audit(X, X[:, 0]), secateur.diagnose(forest, X, y)),
     ]
     calls: dict[str, Callable[[], Any]] = {
         "METHODS": lambda: [secateur.simplify(model, X, y, method=name, each_leaf=True) for name in secateur.METHODS],
@@ -189,6 +193,8 @@ def call_all(where: Path) -> dict[str, str]:
         "Rules.measure": lambda: rules.measure(X + 0.01, y),
         "Rules.predict of a file": lambda: rules.predict(where / "unlabelled.csv"),
         "Rules.write_predictions": lambda: rules.write_predictions(where / "unlabelled.csv", where / "answers.parquet"),
+        "RuleRegressor.fit": lambda: secateur.RuleRegressor().fit(X, X[:, 0]),
+        "RuleRegressor.score": lambda: regressor.score(X, X[:, 0]),
         "Tree.feature_name": lambda: rules.tree.feature_name(0),
         "Tree.from_json": lambda: secateur.Tree.from_json(rules.tree.to_json()),
         "TreeBuilder.build": lambda: build_by_hand().build(),
