@@ -90,6 +90,8 @@ def files(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("files")
     for seed, name in enumerate(("patients", "applicants", "january", "february", "loans")):
         make_loans(seed=seed)[["age", "income", "purpose", "outcome"]].to_csv(place / f"{name}.csv", index=False)
+    journal = [{"edit": "strike", "line": 1, "reason": "too few rows"}]
+    (place / "edits.json").write_text(json.dumps(journal), encoding="utf-8")
     for month in ("january", "february"):
         made = f"secateur simplify {month}.csv --target outcome --otherwise repaid -o {month}.json"
         assert make_shell(server, place)(made)[0] == 0
