@@ -50,7 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("blanks")
     for name, table in (("plain", make_table()), ("padded", pad(make_table()))):
         table.to_csv(place / f"{name}.csv", index=False)
-        asked = ("simplify", place / f"{name}.csv", "--target", "income", "--quiet")
+        asked = ("simplify", place / f"{name}.csv", "--target", "income", "--quiet", "--holdout", "0")
         run(*asked, "--each-leaf", "--method", "none", "-o", place / f"{name}.json")
     return place
 
