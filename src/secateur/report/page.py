@@ -115,20 +115,21 @@ def _to_island(summary: Mapping[str, Any]) -> str:
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _join_links(summary: Mapping[str, Any], links: Sequence[int], why: Mapping[int, str]) -> list[dict[str, str]]:
-    """Word some links of a path, those on one column together, each with its reason."""
+def _join_links(
+    summary: Mapping[str, Any], links: Sequence[int], why: Mapping[int, str], under: Sequence[int] = ()
+) -> list[dict[str, str]]:
+    """Word some links of a path, those on one column together, each with its reason, under a heading of others."""
     about: dict[int, list[int]] = {}
     for link in links:
         about.setdefault(summary["tree"]["about"][link], []).append(link)
-    return [
-        {
-            "text": summary["tree"]["conditions"][together[0]]
-            if len(together) == 1
-            else summary["merged"][",".join(map(str, together))],
-            "why": "; ".join(why[link] for link in together if link in why),
-        }
-        for together in about.values()
-    ]
+    merged, above = summary["merged"], ",".join(map(str, under))
+    joined = []
+    for together in about.values():
+        key = ",".join(map(str, together))
+        alone = summary["tree"]["conditions"][together[0]] if len(together) == 1 else merged[key]
+        reasons = "; ".join(why[link] for link in together if link in why)
+        joined.append({"text": merged.get(f"{above}|{key}", alone), "why": reasons})
+    return joined
 
 
 def _read_reasons(summary: Mapping[str, Any], links: Sequence[int], reasons: Sequence[int] | None) -> dict[int, str]:
@@ -142,8 +143,9 @@ def _read_reasons(summary: Mapping[str, Any], links: Sequence[int], reasons: Seq
 def _read_line(summary: Mapping[str, Any], shown: Mapping[str, Any], place: int) -> dict[str, Any]:
     """Describe one line of the list as the page shows it before a script runs."""
     line = shown["lines"][place]
-    own = line["kept"][len(shown["sections"][line["section"]]) :]
-    return {**line, "number": place + 1, "asked": _join_links(summary, own, {})}
+    heading = shown["sections"][line["section"]]
+    own = line["kept"][len(heading) :]
+    return {**line, "number": place + 1, "asked": _join_links(summary, own, {}, heading)}
 
 
 def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:

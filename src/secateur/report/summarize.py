@@ -225,13 +225,30 @@ def _make_title(target: str | None, rules: Rules) -> str:
 
 
 def _merge_conditions(whole: Rules, lists: Iterable[Rules]) -> dict[str, str]:
-    """Word the kept links on one column together, by their ids; a single link reads as itself."""
-    seen = dict.fromkeys(rule.kept_ids for rule in whole)
+    """Word the kept links on one column together, by their ids; a single link reads as itself.
+
+    What reads differently under the heading of its section has the ids of the heading and a bar before its own.
+    """
+    seen = dict.fromkeys((rule.kept_ids, ()) for rule in whole)
     for section in (one for rules in lists for one in rules.sections):
         heading = () if section.otherwise is None else section.otherwise.kept_ids
-        seen |= dict.fromkeys([heading, *(rule.kept_ids[len(heading) :] for rule in section.rules)])
-    conditions = (one for kept in seen for one in read_conditions(whole.tree, whole.paths, kept, whole.voice))
-    return {",".join(map(str, one.link_ids)): one.text for one in conditions if len(one.link_ids) > 1}
+        seen[heading, ()] = None
+        for rule in section.rules:
+            seen |= {(rule.kept_ids, ()): None, (rule.kept_ids[len(heading) :], heading): None}
+    merged = {}
+    for kept, under in seen:
+        alone = read_conditions(whole.tree, whole.paths, kept, whole.voice)
+        merged |= {_join_ids(one.link_ids): one.text for one in alone if len(one.link_ids) > 1}
+        if under:
+            below = read_conditions(whole.tree, whole.paths, kept, whole.voice, under)
+            pairs = zip(below, alone, strict=True)
+            differ = (one for one, other in pairs if one.text != other.text)
+            merged |= {f"{_join_ids(under)}|{_join_ids(one.link_ids)}": one.text for one in differ}
+    return merged
+
+
+def _join_ids(links: Iterable[int]) -> str:
+    return ",".join(map(str, links))
 
 
 def _find_notes(whole: Rules) -> list[str]:

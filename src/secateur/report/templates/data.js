@@ -26,21 +26,22 @@ function pathTo(node) {
   return path;
 }
 
-// Links, those on one column together, in the order in which the path first asks for it.
-function groupLinks(links) {
+// Links, those on one column together, in the order in which the path first asks for it; under a heading of others.
+function groupLinks(links, under = []) {
   const groups = new Map();
   for (const link of links) {
     const about = tree.about[link];
     if (groups.has(about)) groups.get(about).push(link);
     else groups.set(about, [link]);
   }
-  return [...groups.values()];
+  return [...groups.values()].map((group) => Object.assign(group, { under: under.join(",") }));
 }
 
 const keptLinks = (rule) => data.rules[rule].links.filter((link) => !goneOf[rule].has(link));
 
 function groupText(links) {
-  return links.length === 1 ? tree.conditions[links[0]] : data.merged[links.join(",")];
+  const key = links.join(",");
+  return data.merged[`${links.under}|${key}`] ?? (links.length === 1 ? tree.conditions[links[0]] : data.merged[key]);
 }
 
 function reasonText(place) {
@@ -82,7 +83,7 @@ function leafOf(entries) {
 // Lines of a section; "otherwise" comes last. What a line keeps begins with the heading of its section.
 const linesOf = (list, section) => [...list.lines.keys()].filter((line) => list.lines[line].section === section);
 const headingOf = (list, one) => list.sections[one.section];
-const ownLinks = (list, one) => one.kept.slice(headingOf(list, one).length);
+const ownGroups = (list, one) => groupLinks(one.kept.slice(headingOf(list, one).length), headingOf(list, one));
 
 // What a list says of a row: the line that decides, the rules that hold, the class, and the leaf. "Otherwise" keeps the
 // heading alone, and sections have no row in common, so the first line that holds decides.

@@ -22,8 +22,8 @@ function decidedWords(one, withInterval = false) {
 function askedWords(line) {
   const { lines } = listNow();
   if (lines[line].rule === null && lines[line - 1]?.section === lines[line].section) return [make("i", {}, "otherwise")];
-  const own = ownLinks(listNow(), lines[line]);
-  return own.length ? [make("i", {}, "if"), " ", joined(groupLinks(own))] : joined([]);
+  const own = ownGroups(listNow(), lines[line]);
+  return own.length ? [make("i", {}, "if"), " ", joined(own)] : joined([]);
 }
 
 function lineRow(line, most) {

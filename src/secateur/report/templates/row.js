@@ -144,7 +144,7 @@ function metItem(links) {
 function missedItems(found, section) {
   const list = listNow();
   const rules = linesOf(list, section).slice(0, -1);
-  const missed = rules.map((line) => ({ line, links: groupLinks(ownLinks(list, list.lines[line])).filter((links) => !links.every(found.holds)) }));
+  const missed = rules.map((line) => ({ line, links: ownGroups(list, list.lines[line]).filter((links) => !links.every(found.holds)) }));
   missed.sort((a, b) => a.links.length - b.links.length || a.line - b.line);
   const item = ({ line, links }) => make("li", {}, make("span", { class: "mark" }, "–"), `Line ${line + 1} asks `, joined(links), make("small", {}, ` here ${links.map(rowValue).join(", ")}`));
   const rest = missed.slice(3);
@@ -212,7 +212,7 @@ function showVerdict() {
   const broken = data.form.fields.flatMap((field, place) => brokenFacts(field, entries[place]));
   const parts = heading.length ? [make("h4", {}, "Its section"), make("ul", { class: "section" }, groupLinks(heading).map(metItem))] : [];
   if (isRule) {
-    const own = groupLinks(ownLinks(list, one));
+    const own = ownGroups(list, one);
     const always = `it holds for ${heading.length ? "the whole section" : "every row"}`;
     parts.push(make("h4", {}, "Because"), make("ul", {}, own.length ? own.map(metItem) : make("li", {}, make("span", { class: "mark" }, "✓"), always)));
   } else if (hasRules) parts.push(make("h4", {}, `Because no rule${heading.length ? " of its section" : ""} holds`), ...missedItems(found, one.section));
