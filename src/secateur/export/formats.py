@@ -89,7 +89,7 @@ def write_rules(rules: Rules, name: str, /, **options: Any) -> Any:
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> model = DecisionTreeClassifier(max_depth=1).fit([[0], [1]], ["no", "yes"])
     >>> write_rules(secateur.simplify(model, each_leaf=True), "text", reasons=False).splitlines()[0]
-    '1. no  if x0 ≤ 0.5   the model counts 1, 100.0% no'
+    '1. no  if x0 ≤ 0.5   the model counts 1 of 1 no, 100.0%'
     """
     return (FRAME if name == FRAME.name else find_format(name)).write(rules, options)
 

@@ -95,7 +95,7 @@ def find_psi(before: NDArray[np.float64], now: NDArray[np.float64]) -> float:
     Examples
     --------
     >>> round(find_psi(np.array([100.0, 100.0]), np.array([100.0, 300.0])), 3)
-    0.272
+    0.273
     """
     if np.isnan(before).any() or not before.sum() > 0 or not now.sum() > 0:
         return float("nan")

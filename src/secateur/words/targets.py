@@ -21,7 +21,7 @@ def round_target(value: float, low: float, high: float, tolerance: float) -> Dec
 
     Examples
     --------
-    >>> str(round_target(247.31, 240.0, 255.0, 20.0)), str(round_target(247.31, 247.3, 247.4, 20.0))
+    >>> str(round_target(247.31, 240.0, 255.0, 20.0)), str(round_target(247.31, 247.25, 247.35, 20.0))
     ('247', '247.3')
     """
     exact = Decimal(value)
