@@ -22,6 +22,7 @@ from secateur.cli.tables.fitted_table import (
 from secateur.cli.tables.table_file import TableFile, read_table
 from secateur.cli.tables.training_table import TrainingTable, make_training_table, split_names
 from secateur.errors import InputError, ParameterError, SecateurError
+from secateur.rules.unseen import Split
 
 
 @pytest.fixture(scope="module")
@@ -214,19 +215,19 @@ def test_truth_values_of_a_parquet_file_are_categories_and_labels(tmp_path: Path
 
 def test_a_class_on_both_sides_of_a_holdout(table: TableFile) -> None:
     used = make_training_table(table, "outcome")
-    kept, held_out = split_table(used, 0.25, seed=3)
+    kept, held_out = split_table(used, Split(0.25, seed=3))
     assert held_out is not None
     assert len(kept.y) + len(held_out.y) == len(used.y)
     assert set(kept.y) == set(held_out.y)
     assert len(held_out.y) == 100
-    again = split_table(used, 0.25, seed=3)[1]
+    again = split_table(used, Split(0.25, seed=3))[1]
     assert again is not None
     assert again.X.equals(held_out.X)
-    assert split_table(used, 0.0) == (used, None)
+    assert split_table(used, Split(0.0, seed=0)) == (used, None)
     with pytest.raises(ParameterError, match="from 0 to less than 1, found 1"):
-        split_table(used, 1.0)
+        split_table(used, Split(1.0, seed=0))
     with pytest.raises(InputError, match=r"Cannot hold out a share of .* of 398 rows"):
-        split_table(used, 0.001)
+        split_table(used, Split(0.001, seed=0))
 
 
 def test_rows_for_a_model_keep_its_columns_and_labels(table: TableFile) -> None:
