@@ -229,13 +229,13 @@ def _merge_conditions(whole: Rules, lists: Iterable[Rules]) -> dict[str, str]:
 
     What reads differently under the heading of its section has the ids of the heading and a bar before its own.
     """
-    seen = dict.fromkeys((rule.kept_ids, ()) for rule in whole)
+    seen: dict[tuple[tuple[int, ...], tuple[int, ...]], None] = {(rule.kept_ids, ()): None for rule in whole}
     for section in (one for rules in lists for one in rules.sections):
         heading = () if section.otherwise is None else section.otherwise.kept_ids
         seen[heading, ()] = None
         for rule in section.rules:
             seen |= {(rule.kept_ids, ()): None, (rule.kept_ids[len(heading) :], heading): None}
-    merged = {}
+    merged: dict[str, str] = {}
     for kept, under in seen:
         alone = read_conditions(whole.tree, whole.paths, kept, whole.voice)
         merged |= {_join_ids(one.link_ids): one.text for one in alone if len(one.link_ids) > 1}
