@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import runpy
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -118,6 +119,15 @@ def test_finished_splits_are_reused_until_the_method_changes(tmp_path: Path) -> 
     assert [row["unchanged"] is None for row in one.rows] == [False, False, False, True]
     bench({"mine": second}, datasets=["iris"], splits=1, output=tmp_path)
     assert calls[7:] == ["second"] * 2
+
+
+def test_a_change_of_what_stands_beside_a_method_changes_its_digest(tmp_path: Path) -> None:
+    digests = []
+    for number in (1, 2):
+        path = tmp_path / f"mine{number}.py"
+        path.write_text(f"N = {number}\n\n\ndef shorten(tree, X, y):\n    return N\n", encoding="utf-8")
+        digests.append(run._digest(runpy.run_path(str(path))["shorten"]))
+    assert digests[0] != digests[1]
 
 
 def test_data_of_ones_own_and_rejected_names() -> None:

@@ -219,10 +219,10 @@ def _needs_tree(name: str, method: Method) -> bool:
 
 
 def _digest(method: Method) -> str:
-    """Digest the source of a method, so that a changed one is run again."""
+    """Digest the file of a method, so that a changed one is run again: it may call what stands beside it."""
     plain = method.func if isinstance(method, partial) else method
     try:
-        text = inspect.getsource(plain)
+        text = Path(inspect.getsourcefile(plain) or "").read_text(encoding="utf-8") + inspect.getsource(plain)
     except (OSError, TypeError):
         text = repr(plain)
     return hashlib.sha256((text + repr(getattr(method, "keywords", ""))).encode()).hexdigest()[:16]
