@@ -26,7 +26,7 @@ TESTED = ("adapters/test_scikit_learn.py", "adapters/test_hist_gradient_boosting
 TOOLS = ("pytest>=8.3", "hypothesis>=6.120")
 LIBRARIES = {
     "oldest": (
-        *("numpy==1.26.*", "scipy==1.13.*", "pandas==2.1.*", "polars==1.20.*", "narwhals==2.0.1", "joblib==1.4.*"),
+        *("numpy==2.0.*", "scipy==1.13.*", "pandas==2.2.*", "polars==1.20.*", "narwhals==2.0.1", "joblib==1.4.*"),
         *("duckdb==1.4.*", "numba==0.61.*", "pyarrow==21.*"),
     ),
     "newest": ("numpy>=2", "scipy", "pandas>=3", "polars==1.20.*", "narwhals", "joblib"),
