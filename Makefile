@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytes
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: .venv/.package  ## Say in few rules what a tree on built-in data does
+demo: .venv/.package  ## Say in few rules what a tree for tumours does (a table that comes with scikit-learn)
 	@$(BIN)/secateur simplify
 
 # What runs on one processor goes two at a time; the benchmark before the tests, for it compiles the kernels for both
@@ -104,15 +104,16 @@ reproduce-docs: .venv/.dev  ## Store what is finished in ./reproduction, and wri
 	if [ -d reproduction ]; then $(BIN)/python -m secateur.lab.stored_results reproduction; fi
 	$(BIN)/python -m benchmarks.paper.documents docs
 
+# A slice: make rulebench SLICE="--datasets iris,wine --splits 1", and the same for the peers.
 rulebench: .venv/.dev  ## Every method on 80 data sets and six kinds of trees (hours; resumes in ./rulebench)
-	nice -n 10 $(BIN)/secateur bench --trees cart-4,cart-6,cart-unpruned,cart-pruned,streed,contree
+	nice -n 10 $(BIN)/secateur bench --trees cart-4,cart-6,cart-unpruned,cart-pruned,streed,contree $(SLICE)
 
 # Weka is unpacked from Debian's package, not installed; without it its learners are left out.
 rulebench-peers: .venv-te2rules/.dev  ## TE2Rules, imodels and Weka on the same splits (an hour; resumes in ./rulebench)
 	mkdir -p .venv-te2rules/weka
 	cd .venv-te2rules/weka && { [ -f usr/share/java/weka.jar ] || { apt-get download weka && dpkg -x weka_*.deb . ; } || true; }
 	nice -n 10 .venv-te2rules/bin/python -m benchmarks.rulebench_peers \
-		$$(test -f .venv-te2rules/weka/usr/share/java/weka.jar && echo --weka .venv-te2rules/weka/usr/share/java/weka.jar)
+		$$(test -f .venv-te2rules/weka/usr/share/java/weka.jar && echo --weka .venv-te2rules/weka/usr/share/java/weka.jar) $(SLICE)
 
 rulebench-docs: .venv/.dev  ## Store what is finished in ./rulebench, and write the page that shows it
 	$(BIN)/python -m secateur.lab.rulebench.results rulebench

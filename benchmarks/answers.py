@@ -76,6 +76,17 @@ def make_counted_list(problem: Problem) -> secateur.Rules:
     return secateur.simplify(problem.model, problem.X, problem.y)
 
 
+def make_spent_list(problem: Problem) -> secateur.Rules:
+    """The same, with a budget."""
+    return secateur.simplify(problem.model, problem.X, problem.y, budget=0.01)
+
+
+def stays_near(rules: secateur.Rules, problem: Problem) -> bool:
+    """Whether no more rows than the budget get a value further from the model's than the tolerance."""
+    apart = np.abs(rules.predict(problem.X) - problem.model.predict(problem.X))
+    return len(rules) > 0 and float((apart > rules.tolerance * (1 + 1e-12)).mean()) <= rules.budget
+
+
 def make_budgets(problem: Problem) -> list[secateur.Rules]:
     """The call that is timed: the lists of all budgets."""
     rules = secateur.simplify(problem.model, problem.X, problem.y, each_leaf=True)

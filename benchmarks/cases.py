@@ -18,14 +18,26 @@ from benchmarks.answers import (
     make_budgets,
     make_counted_list,
     make_list,
+    make_spent_list,
     predicts_right,
     says_the_same,
     simplify,
+    stays_near,
     stays_within_budget,
 )
 from benchmarks.naive.all_pairs import delete_redundancy, is_monotone
 from benchmarks.naive.by_rows import delete_mismatch, delete_quinlan
-from benchmarks.problems import Problem, Unavailable, adult, many_rows, monotone, ordinary, paper_leaves, unpruned
+from benchmarks.problems import (
+    Problem,
+    Unavailable,
+    adult,
+    many_rows,
+    monotone,
+    ordinary,
+    paper_leaves,
+    unpruned,
+    values,
+)
 from benchmarks.race import FULL, QUICK, Rounds, peak_bytes, race
 from benchmarks.result import Quartiles, Result, quartiles
 from secateur.choosing import BUDGETS
@@ -232,6 +244,10 @@ CASES = [
     ),
     Case(
         "lists/exact", ordinary, make_counted_list, says_the_same, (FIT, APPLY), {FIT.measure: "≤ 0.5", MEMORY: "≤ 8"}
+    ),
+    Case("lists/values", values, make_counted_list, stays_near, (FIT, APPLY), {FIT.measure: "≤ 0.5", MEMORY: "≤ 8"}),
+    Case(
+        "lists/values/200", partial(values, n_leaves=200), make_spent_list, stays_near, (FIT,), {FIT.measure: "≤ 1.5"}
     ),
     *(
         Case(

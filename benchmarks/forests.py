@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -16,9 +16,6 @@ from benchmarks.cases import FIT, PREDICT, Case, Reference
 from benchmarks.problems import Problem, adult
 from benchmarks.race import Rounds
 from secateur.rules.forest import ForestRules
-
-if TYPE_CHECKING:
-    from secateur.rules.merged import MergedRules
 
 __all__ = ["FOREST_CASES"]
 
@@ -63,18 +60,9 @@ def agrees_in_part(rules: ForestRules, problem: Problem) -> bool:
     return all(agrees(one, tree, CHECKED_LEAVES) for one, tree in zip(rules, trees, strict=False))
 
 
-def counts_right(merged: MergedRules, problem: Problem) -> bool:
-    """Whether every rule is in one place, and the rules that several trees have read the same in all of them."""
-    several = [rule for rule in merged if rule.votes > 1][:100]
-    texts = [{frozenset(map(str, merged.rules_of[t][r].conditions)) for t, r in rule.members} for rule in several]
-    members = np.unique(np.column_stack([merged.member_trees, merged.member_rules]), axis=0)
-    n_leaves = sum(tree.get_n_leaves() for tree in problem.model.estimators_)
-    return len(members) == len(merged.member_trees) == n_leaves and all(len(found) == 1 for found in texts)
-
-
 @cache
 def exact_rules(problem: Problem) -> ForestRules:
-    """Rules to merge and to predict with."""
+    """Rules to predict with."""
     return simplify("exact", problem, with_rows=False)
 
 
@@ -107,16 +95,6 @@ FOREST_CASES = [
         FITS,
         {FIT.measure: "≤ 2"},
         IN_PART,
-        rounds=ROUNDS,
-    ),
-    Case(
-        "forest/merged",
-        adult_forest,
-        lambda problem: exact_rules(problem).merged(),
-        counts_right,
-        (FIT,),
-        {},
-        "after exact",
         rounds=ROUNDS,
     ),
     Case(

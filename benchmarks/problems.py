@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import secateur
 
@@ -40,7 +40,7 @@ class Problem:
 
     model: Any
     X: NDArray[np.float32]
-    y: NDArray[np.int64]
+    y: NDArray[np.int64] | NDArray[np.float64]
 
     @property
     def about(self) -> str:
@@ -92,6 +92,15 @@ def ordinary(quick: bool, n_leaves: int = 100, n_classes: int = 2) -> Problem:
     y = np.searchsorted(np.quantile(score, np.linspace(0, 1, n_classes + 1)[1:-1]), score)
     leaves = min(n_leaves, 30) if quick else n_leaves
     return Problem(DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0).fit(X, y), X, y.astype(np.int64))
+
+
+@cache
+def values(quick: bool, n_leaves: int = 100) -> Problem:
+    """A regression tree on such a table."""
+    X, _ = make_rows(1_000 if quick else 20_000, 20)
+    y = X[:, 0] + X[:, 1] * X[:, 2] - 0.7 * X[:, 3] + np.random.default_rng(1).standard_normal(len(X))
+    leaves = min(n_leaves, 30) if quick else n_leaves
+    return Problem(DecisionTreeRegressor(max_leaf_nodes=leaves, random_state=0).fit(X, y), X, y)
 
 
 @cache

@@ -13,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.paper.documents import fill_page
+from secateur.errors import InputError
 from secateur.lab.figures import load_pyplot, write_figures
 from secateur.lab.pages import Page, to_markdown
 from secateur.lab.rulebench.data import SOURCES
-from secateur.lab.rulebench.results import Results, by_dataset, load_stored
+from secateur.lab.rulebench.results import Results, load_stored
 from secateur.lab.rulebench.run import NONE, OURS, PRUNED
-from secateur.lab.rulebench.statistics import Comparison, Ranking, compare_pairs, rank_methods
+from secateur.lab.rulebench.statistics import Comparison, Ranking, rank_methods
 from secateur.lab.rulebench.trees import KINDS, NO_TREE
 from secateur.lab.verdicts import SUPPORTED
 from secateur.rows.whole_files import write_whole
@@ -62,25 +63,15 @@ def list_statements() -> list[Statement]:
 
 def examine(results: Results, statement: Statement, tree: str) -> tuple[Comparison, str] | None:
     """Compare what a statement is about, and judge it; None where nothing was measured."""
-    ours = results.values(statement.method, statement.metric, tree)
-    if isinstance(statement.other, str):
-        theirs = results.values(statement.other, statement.metric, tree)
-    else:
-        theirs = dict.fromkeys(ours, statement.other)
-    pairs: dict[str, list[float]] = {}
-    for key in ours:
-        if key in theirs:
-            pairs.setdefault(key[0], []).append(ours[key] - theirs[key])
-    if not pairs:
+    try:
+        compared = results.compare(statement.method, statement.other, statement.metric, tree)
+    except InputError:
         return None
-    compared = compare_pairs({dataset: np.array(found) for dataset, found in pairs.items()})
-    signed = compared if statement.sign > 0 else compared.turned()
-    # Right if not practically below, where equivalence will do; else only if above the region.
-    return compared, signed.judge(statement.rope, or_equal=statement.or_equal)
+    return compared, compared.judge(statement.rope, sign=statement.sign, or_equal=statement.or_equal)
 
 
 def _means(results: Results, method: str, metric: str, tree: str) -> list[float]:
-    return list(by_dataset(results.values(method, metric, tree)).values())
+    return list(results.means(method, metric, tree).values())
 
 
 def table_page(results: Results, tree: str = MAIN) -> Page:
@@ -90,11 +81,11 @@ def table_page(results: Results, tree: str = MAIN) -> Page:
         if _means(results, method, "conditions", tree):
             cells = [results.show_mean(method, metric, tree) for metric in COLUMNS.values()]
             worst = results.values(method, "conflict", tree)
-            cells.append(f"{max(worst.values()):.1f}" if worst else "–")
-            n_splits = len({split for _, split in results.values(method, "conditions", tree)})
+            cells.append(f"{worst.max():.1f}" if len(worst) else "–")
+            n_splits = results.values(method, "conditions", tree).index.get_level_values("split").nunique()
             few = f" ({n_splits} splits)" if n_splits < _count(results, tree)[1] else ""
             rows.append((method + few, str(len(_means(results, method, "conditions", tree))), *cells))
-    note = f"{KINDS[tree].title}; means over {_count(results)[1]} splits, then over data sets"
+    note = f"{KINDS[tree].title}; means over {_count(results)[1]} splits, then over data sets ([columns](#what-is-run))"
     header = ("method", "data sets", *COLUMNS, "worst conflict %")
     return Page("The table to cite", note, header, tuple(rows))
 
@@ -138,8 +129,10 @@ def statements_page(results: Results) -> Page:
             numbers = (f"{compared.typical:+.3g}", f"{compared.n_above} of {len(compared.by_dataset)}")
             rows.append((statement.who, statement.text, tree, *numbers, f"{compared.p:.1g}", told, shown))
     note = (
-        "typical difference: the median of the means of pairs of data sets, first minus second, or minus the bound; "
-        "P: below, inside and above the region of practical equivalence"
+        "*typical difference*: the first method minus the second or the bound, as the median of the means of all pairs "
+        "of data sets. *Above 0 on*: data sets with a positive difference. *p*: Wilcoxon's test. *P*: probabilities "
+        "that the difference is below, inside and above the region of practical equivalence; a bound has no such "
+        "region. A verdict needs a probability of 95 %"
     )
     header = ("who", "statement", "trees", "typical difference", "above 0 on", "p", "P", "verdict")
     return Page("Statements", note, header, tuple(rows))
@@ -147,7 +140,7 @@ def statements_page(results: Results) -> Page:
 
 def rank(results: Results, title: str, tree: str = MAIN) -> Ranking:
     """Rank all methods of ours by one column."""
-    table = {method: by_dataset(results.values(method, COLUMNS[title], tree)) for method in OURS}
+    table = {method: results.means(method, COLUMNS[title], tree) for method in OURS}
     return rank_methods(table, smaller_is_better=RANKED[title])
 
 
@@ -181,18 +174,18 @@ def peers_page(results: Results) -> Page | None:
     for method, tree in shown:
         cells = []
         for metric, form in (("conditions", ".1f"), ("lines", ".1f"), ("accuracy", ".1f"), ("auc", ".3f")):
-            values = by_dataset(results.values(method, metric, tree))
+            values = results.means(method, metric, tree)
             mine = [values[dataset] for dataset in shared if dataset in values]
             cells.append(f"{np.mean(mine):{form}}" if mine and len(mine) == len(shared) else "–")
         rows.append((method, "the rows" if tree == NO_TREE else KINDS[tree].title, *cells))
-    note = f"means over {most} splits of the {len(shared)} data sets of two classes that all have; conditions as read"
+    note = f"means over {most} splits of the {len(shared)} data sets of two classes that all ran on; conditions as read"
     header = ("method", "of", "conditions", "lines", "accuracy %", "AUC")
     return Page("Beside learners of rules", note, header, tuple(rows))
 
 
 def _find_shared(results: Results, pairs: list[tuple[str, str]]) -> list[str]:
     """List the data sets that all pairs of method and tree have."""
-    found = [set(by_dataset(results.values(method, "conditions", tree))) for method, tree in pairs]
+    found = [set(results.means(method, "conditions", tree)) for method, tree in pairs]
     return sorted(set.intersection(*found)) if found else []
 
 
@@ -204,20 +197,20 @@ def cost_page(results: Results) -> Page:
         counted = [row["operations"] for row in results.rows if row["method"] == method and row["operations"]]
         work = f"{np.median(counted):,.0f}" if counted else "–"
         rows.append((method, f"{1000 * np.median(seconds):.1f}", f"{max(seconds):.2f}", work))
-    note = f"all trees; operations as `secateur.lab.operations` counts them, {KINDS[MAIN].title}, split 0"
-    header = ("method", "median ms", "most s", "median operations")
+    note = f"processor time on all trees; operations (`secateur.lab.operations`) on {KINDS[MAIN].title}, split 0"
+    header = ("method", "median, ms", "longest, s", "median operations")
     return Page("Cost", note, header, tuple(rows))
 
 
 def summary(results: Results) -> str:
     """Say what was run, and what failed."""
-    n_datasets, n_splits = _count(results)
     kinds = dict.fromkeys(row["tree"] for row in results.rows if row["tree"] != NO_TREE)
+    ran = ", ".join("{}: {} × {}".format(tree, *_count(results, tree)) for tree in kinds)
     failed = Counter(
         (row["tree"] if "prove" in row["failed"] else row["method"], row["failed"].partition(" in ")[0])
         for row in results.failures
     )
-    told = "; ".join(f"{name}: {words} ({number:,} rows)" for (name, words), number in failed.items())
+    told = "; ".join(f"{name}: {words} ({number:,} times)" for (name, words), number in failed.items())
     run_with = ", ".join(
         f"{name} {' and '.join(found)}" for name, found in results.versions.items() if name not in ("commit", "sources")
     )
@@ -225,8 +218,8 @@ def summary(results: Results) -> str:
     missing = [name for name in SOURCES if name not in found]  # the dearest: large tables, and trees of many leaves
     left = f" Not run yet, because they take longest: {', '.join(missing)}." if missing else ""
     return (
-        f"{len(results.rows):,} rows: {n_datasets} data sets × {n_splits} splits, {len(kinds)} kinds of trees. "
-        f"{len(results.failures):,} rows tell of failures{': ' + told if told else ''}. Run with {run_with}.{left}\n"
+        f"{len(results.rows):,} results, one for each data set, split, tree and method. Data sets × splits: {ran}. "
+        f"{len(results.failures):,} are failures{' (' + told + ')' if told else ''}. Run with {run_with}.{left}\n"
     )
 
 
@@ -243,9 +236,9 @@ class Means:
 
 def findings(results: Results) -> str:
     """Say what surprised, and what secateur loses at."""
-    worst, where = max((value, key[0]) for key, value in results.values(M1P, "conflict", MAIN).items())
+    conflict = results.values(M1P, "conflict", MAIN)
     text = (HERE / "rulebench_findings.md").read_text(encoding="utf-8")
-    return text.format(m=Means(results), worst=f"{worst:.1f} % ({where})")
+    return text.format(m=Means(results), worst=f"{conflict.max():.1f} % ({conflict.idxmax()[0]})")
 
 
 def make_blocks() -> dict[str, str]:

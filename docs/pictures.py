@@ -46,6 +46,9 @@ def main() -> None:
         for picture, page in pages.items():
             tab = browser.new_page(viewport=SIZE)
             tab.goto(page.as_uri())
+            if PARTS.get(picture.stem) == "#tree":
+                tab.evaluate("document.getElementById('analyst').open = true")
+                tab.wait_for_timeout(500)  # until it is drawn
             (tab.locator(PARTS[picture.stem]) if picture.stem in PARTS else tab).screenshot(path=picture)
         browser.close()
 

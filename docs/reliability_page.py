@@ -50,7 +50,8 @@ HEAD = """# Reliability
 How often secateur was tried with damaged files, against brute force, against a solver, and by killing it, and how often
 the tests noticed that something in it had been changed. Each run can be repeated and continued: `make fuzz MINUTES=60`,
 `make oracle-run MINUTES=60`, `make smt-run N=500`, `make mutants N=200`. `make reliability` writes this page from what
-they stored.
+they stored. Numbers are those of the version that a run tried; methods and files that later ones dropped keep their
+names.
 """
 INPUTS = """## Files that were changed a little
 
@@ -141,7 +142,12 @@ def write_page() -> str:
     """Write the page."""
     sections = {"inputs": _inputs, "rules": _rules, "smt": _smt, "kills": _kills, "mutants": _mutants}
     told = {name: load(name) for name in sections}
-    return "\n".join([HEAD, *(sections[name](found) for name, found in told.items() if found is not None)])
+    parts = []
+    for name, found in told.items():
+        if found is not None:
+            title, rest = sections[name](found).split("\n", 1)
+            parts.append(f"{title}\n\nVersion {found['version']}.\n{rest}")
+    return "\n".join([HEAD, *parts])
 
 
 def _inputs(told: dict[str, Any]) -> str:

@@ -41,7 +41,8 @@ class Probe(NamedTuple):
         return [row[name] for row in self.rows]
 
     def is_text(self, name: str) -> bool:
-        return any(isinstance(value, str) for value in self.columns(name))
+        labels = [label for column in self.listed.columns if column.name == name for label in column.labels or ()]
+        return any(isinstance(value, str) for value in (*labels, *self.columns(name)))
 
 
 def make_probe(rules: secateur.Rules, rows: list[dict[str, Any]]) -> Probe:
@@ -56,7 +57,7 @@ def answer_row(listed: DecisionList, row: dict[str, Any]) -> Answer:
     if any(_is_too_large(column, plain[column.name]) for column in listed.columns if column.labels is None):
         return REFUSED
     rule = listed_rows.decide(listed, plain)
-    return REFUSED if rule is None else (rule.label, rule.index + 1, rule.reliability)
+    return REFUSED if rule is None else (rule.label, rule.index + 1, rule.share)
 
 
 def _is_too_large(column: Column, value: float | None) -> bool:

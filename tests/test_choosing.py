@@ -247,4 +247,7 @@ def test_of_many_classes_only_the_probability_of_the_answer_is_promised() -> Non
     builder.leaf([11, 0, 9], parent=root, side="right")
     rules = secateur.simplify(builder.build())
     assert rules.predict_proba([[-1.0], [1.0]])[:, 0] == pytest.approx([0.55, 0.55])
-    assert "No answer changes, and its probability moves by no more than 10 points" in rules.to_text()
+    assert (
+        "Compared with the tree, no answer changes, and its probability moves by no more than 10 points"
+        in rules.to_text()
+    )

@@ -14,7 +14,9 @@ from numpydoc.docscrape import NumpyDocString
 
 import secateur
 import secateur.results
+from secateur.rules.leaf_rules import LineRules
 
+INTERNAL = LineRules.__mro__[:-1]  # what these define is for other rooms: a line says it
 DEFAULT = re.compile(r"\bdefault=(.+)$")
 
 
@@ -36,6 +38,8 @@ def members(class_name: str, cls: type) -> Iterator[tuple[str, object]]:
     for name in names:
         member = inspect.getattr_static(cls, name)
         if name.endswith("_request"):  # scikit-learn writes these into the class
+            continue
+        if any(name in vars(base) for base in INTERNAL) and member.__doc__:
             continue
         if isinstance(member, (property, cached_property)):
             yield f"{class_name}.{name}", member

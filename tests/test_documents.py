@@ -138,11 +138,24 @@ def test_the_rule_at_the_top_of_the_readme_is_one_of_its_example() -> None:
     (reason,) = {str(reason) for reason in rule.reasons.values() if reason.deleted}
     before = " and ".join(str(condition) for condition in rule.source_conditions)
     shown = blocks(ROOT / "README.md", "text")[0].splitlines()
+    source = f"({rule.source_support:g} training rows, {rule.source_reliability:.1%} malignant)"
     assert shown == [
-        f"before  {before} => malignant   ({rule.source_support:g} rows, {rule.source_reliability:.1%} malignant)",
-        f"after   {rule.text}   ({rule.covered_support:g} rows, {rule.covered_reliability:.1%} malignant)",
+        f"before  {before} => malignant   {source}",
+        f"after   {rule.text}   ({rule.covered_support:g} training rows, {rule.covered_reliability:.1%} malignant)",
         f"why     mean perimeter <= 99.465: {reason}",
     ]
+
+
+def test_the_list_at_the_top_of_the_readme_is_half_of_its_example() -> None:
+    rules = run_blocks(ROOT / "README.md")["rules"]
+    before, after = blocks(ROOT / "README.md", "text")[1].removeprefix("before\n").split("after\n")
+    leaves = secateur.simplify(rules.tree, method="none", each_leaf=True)
+    assert before.splitlines() == [f"  {line.text}" for line in leaves.lines[7:]]
+    heading, *lines = after.splitlines()
+    printed = [re.sub(r"^ *\d+\. ", "  ", one) for one in str(rules).splitlines()]
+    own = printed[printed.index(heading) + 1 :]
+    assert all(one.startswith(line) for line, one in zip(lines, own[:4], strict=True))
+    assert not own[4].startswith("  ")  # the section has no further line
 
 
 def test_the_tree_of_the_format_page_is_a_tree() -> None:

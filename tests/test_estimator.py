@@ -46,7 +46,7 @@ import secateur
 from secateur.adapters.model_checks import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.estimator import RuleClassifier
-from secateur.export.state import rules_from_state, rules_to_state
+from secateur.export.json import rules_from_state, rules_to_state
 from secateur.methods import METHODS
 
 CONFIGURATIONS = [
@@ -528,9 +528,9 @@ def test_names_of_columns_that_differ_are_refused() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = RuleClassifier().fit(X, y)
     assert len(model.get_feature_names_out(X.columns)) == len(model.rules_.lines)
-    with pytest.raises(InputError, match="not equal to feature_names_in_"):
+    with pytest.raises(ValueError, match="not equal to feature_names_in_"):
         model.get_feature_names_out(["a", "b", "c", "d"])
-    with pytest.raises(InputError, match=r"number of features \(4\)"):
+    with pytest.raises(ValueError, match=r"number of features \(4\)"):
         RuleClassifier().fit(X.to_numpy(), y).get_feature_names_out(["a"])
 
 

@@ -227,7 +227,7 @@ import hashlib, sys
 from pathlib import Path
 from secateur.cli import main
 def work():
-    from secateur.rows.staging import make_room
+    from secateur.rows.whole_files import make_room
     from secateur.rows.whole_files import stage_file
     with make_room() as room, stage_file(Path(sys.argv[1]), replace=True) as staged:
         staged.write_text("new, in part")

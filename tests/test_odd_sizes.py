@@ -82,7 +82,9 @@ def test_a_chain_deeper_than_pythons_stack_is_written_read_and_verified(low_stac
     assert again.deleted.tolist() == rules.deleted.tolist()
     assert again.verify().ok
     assert secateur.Tree.from_json(tree.to_json()) == tree
-    assert secateur.Rules.from_json(choose_lines(rules).to_json()).verify().ok
+    short = choose_lines(rules)
+    assert secateur.Rules.from_json(short.to_json()).verify().ok
+    assert short.to_text(nested=True).count("else:") > low_stack // 2
 
 
 def _add_up(counts: np.ndarray, is_split: np.ndarray) -> np.ndarray:

@@ -25,9 +25,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 import secateur
 from secateur.errors import FormatError, InputError, InvalidTreeError, ParameterError
-from secateur.methods.covering import _find_candidates, cover_leaves
-from secateur.methods.leaf_masks import LeafMasks
-from secateur.methods.leaf_values import LeafValues
+from secateur.methods.covering import Conjunction, _find_candidates, count_one, cover_leaves
+from secateur.methods.leaves import LeafMasks, LeafValues
 from secateur.tree.tree import Tree
 
 DIABETES = load_diabetes(as_frame=True)
@@ -287,7 +286,8 @@ def test_the_cover_is_nearly_as_short_as_the_shortest() -> None:
         paths, values = rules.paths, rules.make_leaf_values(rules.tolerance)
         masks = LeafMasks(tree, paths)
         edges = [
-            [masks.edge(link) for link in paths.links[paths.entries(leaf)].tolist()] for leaf in range(paths.n_rules)
+            Conjunction(masks, [masks.edge(link) for link in paths.links[paths.entries(leaf)].tolist()])
+            for leaf in range(paths.n_rules)
         ]
         own = cover_leaves(masks, edges, 0, range(paths.n_rules), values).cost[0]
         shortest = _find_shortest(masks, edges, values, paths.n_rules)
@@ -301,7 +301,7 @@ def _find_shortest(masks: LeafMasks, edges: Any, values: LeafValues, n_leaves: i
     windows = values.list_windows(places)
     if len(windows) == 1:
         return 0
-    lines = _find_candidates(masks, edges, 0, masks.every, windows, places)
+    lines = _find_candidates(masks, edges, 0, masks.every, windows, places, count_one)
     # One variable for each line, and one for each window that "otherwise" may have.
     covers = [
         [bool(one.inside >> leaf & 1) for one in lines] + [bool(w.leaves >> leaf & 1) for w in windows]
@@ -330,7 +330,8 @@ def test_rows_in_files_and_queries_give_the_same_rules(tmp_path: Any) -> None:
         assert [line.text for line in there.lines] == [line.text for line in here.lines]
         assert np.array_equal(there.counts, here.counts)
         assert np.allclose(there.target_moments, here.target_moments, equal_nan=True)
-        assert there.audit(table, "y").to_dict() == pytest.approx(here.audit(X, Y).to_dict(), rel=1e-9)
+        one, other = (rules.audit(*rows).to_dict() for rules, rows in ((there, (table, "y")), (here, (X, Y))))
+        assert one == pytest.approx(other, rel=1e-9)
         assert there.verify(table, "y", sample_weight="w").ok
     evidence = secateur.collect_evidence(MODEL, X, Y)
     counted = secateur.simplify(MODEL, evidence=evidence, tolerance=10.0)

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import secateur
 from secateur.errors import InputError, ParameterError
@@ -84,6 +84,82 @@ def test_the_form_of_a_list_is_picked_by_the_auc_that_it_loses(
     assert selection.value == max(allowed, key=lambda point: (point.removed, -point.value)).value
     assert selection.measure == "auc_loss"
     assert "AUC lost %" in str(selection)
+
+
+@pytest.fixture(scope="module")
+def values() -> tuple[Any, Any, Any]:
+    X, y = load_diabetes(return_X_y=True)
+    return DecisionTreeRegressor(max_depth=4, random_state=0), X, y
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("over", "grid", "fixed"),
+    [
+        ("budget", (0.0, 0.02, 0.1), {"tolerance": "0.1sd", "sections": 2}),
+        ("tolerance", (5, 20.0, 40.0), {"budget": 0.01}),
+        ("sections", (1, 2, 4), {"tolerance": 20.0}),
+    ],
+)
+def test_the_curve_of_values_is_the_mean_over_folds_too(
+    values: tuple[Any, Any, Any], over: Any, grid: tuple[float, ...], fixed: dict[str, Any], weighted: bool
+) -> None:
+    model, X, y = values
+    weights = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else None
+    given: dict[str, Any] = {"cv": 3, "sample_weight": weights, "progress": False, "ceiling": 0.02, **fixed}
+    selection = secateur.select(model, X, y, over=over, grid=grid, min_accuracy_change=-0.05, **given)
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    for point, value in zip(selection.curve, grid, strict=True):
+        audits = audit_by_hand(values, folds, weights, **{over: value}, **fixed)
+        assert point.value == value
+        removed = [100 * (1 - audit.n_conditions / audit.tree_conditions) for audit in audits]
+        assert point.removed == pytest.approx(np.mean(removed))
+        assert point.difference == pytest.approx(np.mean([audit.off for audit in audits]))
+        lost = [100 * (audit.tree_r2 - audit.r2) for audit in audits]
+        assert point.r2_loss == pytest.approx(np.mean(lost))
+        assert point.delta_accuracy == pytest.approx(-np.mean(lost))
+        assert point.delta_accuracy_sd == pytest.approx(np.std(lost))
+        measured = point.difference if over == "budget" else point.r2_loss
+        assert point.is_allowed == (measured <= 2 and point.r2_loss <= 5)
+    allowed = [point for point in selection.curve if point.is_allowed]
+    assert selection.value == max(allowed, key=lambda point: (point.removed, -point.value)).value
+    assert "ΔR²" in str(selection)
+    assert "MacroDev" not in str(selection)
+    assert "change of R²" in selection._repr_html_()
+    assert selection.plot().lines
+
+
+def test_tolerances_of_values_are_tried_in_parts_of_their_spread(values: tuple[Any, Any, Any]) -> None:
+    model, X, y = values
+    selection = secateur.select(model, X, y, over="tolerance", cv=3, progress=False)
+    assert [point.value for point in selection.curve] == pytest.approx(
+        [part * np.std(y) for part in (0.05, 0.1, 0.15, 0.25, 0.35, 0.5)], rel=0.01
+    )
+    rules = secateur.simplify(model.fit(X, y), X, y, tolerance=selection.value)
+    assert rules.tolerance == selection.value
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"over": "max_conflict"}, "Of a regression tree budget, tolerance, sections can be selected, by 'exact'"),
+        ({"method": "mismatch"}, "the method 'mismatch' is for classes"),
+        ({"otherwise": 1}, "otherwise names a class"),
+        ({"over": "tolerance", "grid": (-1,)}, "every tolerance of the grid as a number that is not negative"),
+        ({"cv": 300}, "at least 600 rows for 300 folds, found 442"),
+        ({"smoothing": 5}, "smoothing"),
+        ({"budget": 0.1}, "budget"),
+    ],
+)
+def test_what_values_do_not_have_is_refused(
+    values: tuple[Any, Any, Any], settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises((ParameterError, InputError), match=message):
+        secateur.select(*values, progress=False, **settings)
+    model, X, y = values
+    for wrong in (y.astype(str), np.where(y > 300, np.nan, y)):
+        with pytest.raises(InputError, match="y as finite numbers"):
+            secateur.select(model, X, wrong, progress=False)
 
 
 @pytest.mark.parametrize("method", ["faithful", "mismatch"])

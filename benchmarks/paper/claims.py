@@ -24,7 +24,7 @@ from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED, Estimate, 
 EXACT = ("M2-P", "Izza")
 IRC, SHARE, REMOVED, CONFLICT, MACRO = "rule_irc_pct", "irc_per_rule_pct", "removed_pct", "conflict_pct", "macro_dev_pp"
 ACCURACY = "delta_accuracy_pp"
-KEPT = (ACCURACY, CONFLICT, MACRO)  # what an exact procedure leaves at 0, and of which M1-P's worst split is told
+KEPT = (ACCURACY, CONFLICT, MACRO)  # what an exact procedure leaves at 0, and what M1-P's worst split is told of
 ABOVE = 1e-9  # for what must be more than nothing
 FEW_POINTS, SOME, MUCH = 3.0, 0.5, 2.0  # what "close" and "similar" (points) and "markedly" (times) are taken for
 
@@ -221,7 +221,8 @@ def _grid(evidence: Evidence) -> list[Finding]:
         )
         verdicts[dataset] = combine([own, *(opposite[one] for one in more)])
     same = sum(choice.picked == choice.assumed for choice in evidence.choices)
-    shown = f"by our means the rule picks the ε of the tables on {same} of {len(verdicts)}; {_list_datasets(verdicts)}"
+    means = f"by our means the rule picks the ε of the tables on {same} of {len(verdicts)} data sets"
+    shown = f"{means}; by their intervals {_list_datasets(verdicts)}"
     return [Finding("", shown, combine(verdicts.values()))]
 
 
@@ -249,15 +250,19 @@ def _sets_differ(evidence: Evidence) -> list[Finding]:
     found = evidence.states["Weather"]
     number, every = found["M1-D has one that M2-D has not"], found["states"]
     is_matched = any(sibling_rises(link) for link in sibling_rule().deleted_ids)
-    shown = f"Weather: M1-D has others in {number} of {every} states; in our sibling figure M2-D has one"
+    shown = (
+        f"Weather: M1-D deletes some that M2-D keeps in {number} of {every} states; in our sibling figure M2-D deletes "
+        "one that is matched, which M1-D never does"
+    )
     return [Finding("", shown, combine([_judge_all(number, every), _judge_all(int(is_matched), 1)]))]
 
 
 def _within_bound(evidence: Evidence) -> list[Finding]:
     most, sizes = evidence.most_of_bound("M1-P"), evidence.sizes("leaves")
     shown = (
-        f"{most:.2f} of the bound M (V − 1 + Σ d (k + 2)) at most; operations grow with the power "
-        f"{evidence.growth('leaves', 'M1-P'):.2f} of {min(sizes)} to {max(sizes)} leaves, as paths lengthen, too"
+        f"at most {most:.2f} of the paper's bound M (V − 1 + Σ d (k + 2)), which is linear in rules of one length; "
+        f"from {min(sizes)} to {max(sizes)} leaves paths lengthen, too, and operations grow with the power "
+        f"{evidence.growth('leaves', 'M1-P'):.2f} of the leaves"
     )
     return [Finding("", shown, SUPPORTED if most <= 1 else CONTRADICTED)]
 
@@ -269,7 +274,9 @@ def _linear(*methods: str) -> Check:
         found, sizes = {method: evidence.growth("rows", method) for method in methods}, evidence.sizes("rows")
         shown = ", ".join(f"{method} {one:.2f}" for method, one in found.items())
         verdict = SUPPORTED if all(abs(one - 1) <= 0.1 for one in found.values()) else CONTRADICTED
-        return [Finding("", f"power of {min(sizes):,} to {max(sizes):,} rows: {shown}", verdict)]
+        return [
+            Finding("", f"from {min(sizes):,} to {max(sizes):,} rows operations grow with the power: {shown}", verdict)
+        ]
 
     return check
 

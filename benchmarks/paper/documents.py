@@ -33,7 +33,7 @@ PAPER_REMOVED = {
     "optimal": {"M1-P": 27.19, "M2-P": 27.19 - 18.84, "Izza": 27.19 - 18.89, "Quinlan": 62.21},
     "cart": {"M1-P": 27.30, "M2-P": 27.30 - 18.71, "Izza": 27.30 - 16.53, "Quinlan": 63.60},
 }
-OTHER_PARTS = "cost, tables listed whole, optimal sparse trees"
+OTHER_PARTS = "cost, the deterministic tables, optimal sparse trees"
 VERDICTS = (SUPPORTED, CONTRADICTED, UNDECIDED)
 COLUMN_NAMES = {
     "rule_irc_pct": "RuleIRC",
@@ -97,7 +97,7 @@ def make_blocks(evidence: Evidence) -> dict[str, str]:
         blocks[f"agreement-{arm}"] = _agreement(evidence, arm)
         blocks[f"tables-{arm}"] = "\n".join(to_markdown(page, level=4) for page in pages)
         blocks[f"beyond-{arm}"] = _beyond(arm)
-        blocks[f"by-folds-{arm}"] = to_markdown(beyond.picks_page(ARMS[arm], load_study("by_folds", arm)), level=4)
+        blocks[f"by-folds-{arm}"] = to_markdown(beyond.picks_page(ARMS[arm], load_study("beyond", arm)), level=4)
     blocks["differences-optimal"] = _differences(evidence)
     blocks["tolerances"] = _tolerances(evidence)
     blocks["optimal-sparse"] = _optimal_sparse()
@@ -278,8 +278,7 @@ def _budget_conflict() -> str:
 
 def _texts() -> list[lists.LengthPoint]:
     """List every text about CART trees, what TE2Rules makes of them at the end."""
-    ours = lists.count_in_edges(load_study("lists", "cart"), load_study("merged", "cart"))
-    return [*lists.find_points(ours), *lists.find_points(load_study("te2rules", "cart"))]
+    return [*lists.find_points(load_study("lists", "cart")), *lists.find_points(load_study("te2rules", "cart"))]
 
 
 def _beside_pruning() -> str:

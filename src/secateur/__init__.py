@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from secateur import datasets
     from secateur.adapters import from_model
     from secateur.approximation import approximate
-    from secateur.diagnosis import diagnose
     from secateur.errors import SecateurError
     from secateur.estimator import RuleClassifier, RuleRegressor
     from secateur.evidence_collection import collect_evidence
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from secateur.methods import METHODS
     from secateur.rules.rule import Rule
     from secateur.rules.rules import Rules
-    from secateur.simplification import simplify
+    from secateur.simplification import diagnose, simplify
     from secateur.tree.builder import TreeBuilder
     from secateur.tree.tree import Tree
     from secateur.tuning import select
@@ -53,7 +52,7 @@ _HOME = {
     "TreeBuilder": "tree.builder",
     "approximate": "approximation",
     "collect_evidence": "evidence_collection",
-    "diagnose": "diagnosis",
+    "diagnose": "simplification",
     "find_groups": "facts.groups",
     "from_model": "adapters",
     "select": "tuning",

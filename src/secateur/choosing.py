@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -14,20 +15,30 @@ from numpy.typing import NDArray
 from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError
 from secateur.methods import Deletions, Why
-from secateur.methods.contract import check_share
-from secateur.methods.covering import MANY_LEAVES, Candidate, Line, cover_by, cover_large
+from secateur.methods.contract import check_share, is_number
+from secateur.methods.covering import (
+    HEADING,
+    MANY_LEAVES,
+    Candidate,
+    Cut,
+    Line,
+    choose_cut,
+    count_sections,
+    cover_by,
+    cover_large,
+    find_cuts,
+    sum_prices,
+)
 from secateur.methods.joint_deletion import Budgeted, JointDeletion, JointRows, Written
-from secateur.methods.leaf_masks import Edge, LeafMasks, list_places, make_mask, pack_flags
-from secateur.methods.leaf_values import CLASSES_ONLY, Stated, Window
+from secateur.methods.leaves import CLASSES_ONLY, Edge, LeafMasks, Stated, Window, list_places, make_mask, pack_flags
 from secateur.methods.row_mixture import mix_rows
-from secateur.methods.sections import HEADING, Cut, choose_cut, count_sections, find_cuts
-from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rules.editing import find_class
+from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
+from secateur.rules.editing import find_class, find_features
 from secateur.rules.lines import Layout, count_lines
 from secateur.rules.making import Choice
-from secateur.rules.order import keep_ranking
 from secateur.rules.rules import Rules
 from secateur.tree.paths import Paths
+from secateur.tree.regions import regions_of_links
 from secateur.tree.tree import Tree
 from secateur.words.conditions import count_conditions, read_conditions
 
@@ -39,6 +50,7 @@ SMOOTHING = 1000  # rows that shuffled copies count for, as in `budgeted`
 FEW_LEAVES = 100
 NEAR = 1.15  # cuts that are no longer than so many times the shortest are tried under a budget
 TINY = 1e-9  # shares are rounded
+TOO_DEAR = 1_000  # times its cost: what a condition costs on a column that a list should do without
 ROW_BY_ROW, NO_BUDGET = "A budget is spent row by row", ", or leave budget out"
 
 
@@ -49,13 +61,19 @@ class ListForm(NamedTuple):
     sections: Any = "auto"
     otherwise: Any = "auto"
     of: Any = None
+    prefer: Any = None
+    max_columns: Any = None
 
 
 PLAIN = ListForm()
 
 
-def choose_lines(rules: Rules, form: ListForm = PLAIN, *, budget: float = 0.0, rows: GivenRows | None = None) -> Rules:
+def choose_lines(
+    rules: Rules, form: ListForm = PLAIN, *, budget: float = 0.0, rows: GivenRows | RowSource | None = None
+) -> Rules:
     """Make a list of the rules of all leaves; a budget shortens it further."""
+    if form.max_columns is not None:
+        return _limit_columns(rules, form, budget, rows)
     chosen = _Choosing(rules, form)
     if check_share("budget", budget):
         return chosen.spend(budget)
@@ -63,14 +81,70 @@ def choose_lines(rules: Rules, form: ListForm = PLAIN, *, budget: float = 0.0, r
 
 
 def choose_lines_by_budget(rules: Rules, budgets: Iterable[float], form: ListForm = PLAIN) -> Iterator[Rules]:
-    """Make the lists of several budgets, as :func:`choose_lines` makes each, in one run over the rows.
-
-    A budget that the rules of their method exceed before anything is spent is passed over.
-    """
+    """Make the lists of several budgets in one run over the rows, but for budgets that the rules exceed already."""
     chosen = _Choosing(rules, form)
     for budget in budgets:
         with suppress(BeyondBudgetError):
             yield chosen.spend(budget) if check_share("budget", budget) else chosen.keep(rules.training)
+
+
+def prefer_columns(rules: Rules, costs: Any, max_columns: int | None = None) -> Rules:
+    """Choose the lines of a list again, as :meth:`Rules.prefer` does."""
+    if not rules.is_list or rules.making.edits is not None:
+        raise InputError("Columns are preferred in a list that was not edited: call prefer before any edit.")
+    labels = rules.tree.classes
+    of = None if rules.making.of is None else labels[rules.making.of]
+    left = {line.class_id for line in rules.lines if line.is_otherwise}
+    otherwise = labels[left.pop()] if len(left) == 1 and not rules.tree.is_regression else "auto"
+    form = ListForm(rules.tolerance, max(len(rules.sections), 1), otherwise, of, costs, max_columns)
+    return choose_lines(rules.each_leaf, form, budget=rules.budget, rows=rules.training)
+
+
+def _limit_columns(rules: Rules, form: ListForm, budget: float, rows: GivenRows | RowSource | None) -> Rules:
+    """Make the columns dear that fewest conditions ask, one after another, until few enough are asked: no search."""
+    most, costs = form.max_columns, find_costs(rules, form.prefer)
+    if type(most) is not int or most < 1:
+        raise ParameterError(f"Expected max_columns as a whole number from 1, found {most!r}.")
+    dear: set[int] = set()
+    least = rules.tree.n_features
+    while True:
+        tied = {feature: group.features for group in rules.tree.facts.groups for feature in group.features}
+        too_dear = [feature for one in dear for feature in tied.get(one, (one,))]
+        prices = {**costs, **{feature: TOO_DEAR * costs.get(feature, 1) for feature in too_dear}}
+        made = choose_lines(rules, form._replace(prefer=prices, max_columns=None), budget=budget, rows=rows)
+        asked = _count_asked(made)
+        least = min(least, len(asked))
+        if len(asked) <= most:
+            return made
+        others = [feature for feature in asked if feature not in dear]
+        if not others:
+            raise InputError(
+                f"No list that keeps the promise was found that asks {most} columns or fewer; one asks {least}: raise "
+                "max_columns, tolerance or budget, or fit the tree on fewer columns."
+            )
+        dear.add(min(others, key=lambda feature: (-costs.get(feature, 1), asked[feature], feature)))
+
+
+def _count_asked(made: Rules) -> dict[int, int]:
+    """Count the edges of lines and headings by the column that they ask: a group of columns is one, by its first."""
+    tree, paths = made.tree, made.paths
+    first = {feature: group.features[0] for group in tree.facts.groups for feature in group.features}
+    links = [link for line in made.lines for link in line.kept_ids]
+    features = tree.feature[paths.parent[np.array(links, dtype=np.int64)]].tolist()
+    return dict(Counter(first.get(feature, feature) for feature in features))
+
+
+def find_costs(rules: Rules, prefer: Any) -> dict[int, float]:
+    """Find what a condition on each feature costs, from costs by column; others cost 1."""
+    costs: dict[int, float] = {}
+    if not isinstance(prefer, Mapping | None):
+        raise ParameterError(f"Expected prefer as costs of columns, such as {{'biopsy': 10}}, found {prefer!r}.")
+    for column, cost in (prefer or {}).items():
+        if not is_number(cost) or not 0 < cost < np.inf:
+            raise ParameterError(f"Expected the cost of {column!r} as a number above 0, found {cost!r}.")
+        is_place = isinstance(column, int) and 0 <= column < rules.tree.n_features
+        costs |= dict.fromkeys([column] if is_place else find_features(rules, column), cost)
+    return costs
 
 
 class BeyondBudgetError(InputError):
@@ -130,6 +204,7 @@ class _Choosing:
         self.is_own = rules.method == "exact"  # else the list is made of the method's rules, as they are
         self.default = _find_default(rules, form.otherwise)
         self.of = find_class_of_interest(rules, form.of)
+        self.costs = find_costs(rules, form.prefer)
         self.sections = count_sections(form.sections, len(np.unique(self.paths.leaf_class)))
         counts = rules.value_counts
         self.tolerance = CLASSES_ONLY
@@ -140,6 +215,10 @@ class _Choosing:
         self.values = rules.make_leaf_values(self.tolerance)
         self._off: dict[tuple[int, Any], NDArray[np.bool_]] = {}
         self._counted: dict[int, NDArray[np.float64]] = {}  # rows of leaves that are met together, by class
+
+    def price(self, feature: int) -> float:
+        """What a condition on a feature costs."""
+        return self.costs.get(feature, 1)
 
     @property
     def is_large(self) -> bool:
@@ -155,11 +234,11 @@ class _Choosing:
     def cuts(self) -> dict[int, Cut]:
         """The shortest cut for each number of sections, before a budget is spent."""
         if self.is_own and self.is_large:
-            cover = cover_large(self.rules.walked, self.paths, self.values, self.default)
+            cover = cover_large(self.rules.walked, self.paths, self.values, self.default, self.price)
             return {1: Cut((0,), (cover,), *cover.cost)}
         masks, paths, values = self.masks, self.paths, self.values
         if self.is_own:
-            return find_cuts(masks, self.rules.walked, paths, values, self.sections.most, self.default)
+            return find_cuts(masks, self.rules.walked, paths, values, self.sections.most, self.default, self.price)
         possible = list_places(masks.possible)
         windows = values.list_windows(possible)
         cover = cover_by(self._list_rules(), possible, windows, values, self.default)
@@ -173,13 +252,14 @@ class _Choosing:
     def _list_rules(self) -> Iterator[Candidate]:
         """List the rules of a method as lines that may be written."""
         paths, kept = self.paths, ~self.rules.deleted
+        costs = sum_prices(self.tree, paths, kept, self.price)
         classes = {c: make_mask(np.flatnonzero(paths.leaf_class == c).tolist()) for c in set(self.values.class_ids)}
         for place, class_id in enumerate(self.values.class_ids):
             span = paths.entries(place)
             own = tuple(np.flatnonzero(kept[span]).tolist())
             edges = [self.masks.edge(link) for link in paths.links[span][list(own)].tolist()]
             inside = self.masks.inside(edges) & classes[class_id]
-            yield Candidate(class_id, inside, inside, {place: own})
+            yield Candidate(class_id, inside, inside, {place: own}, {place: costs[place]})
 
     @cached_property
     def evidence(self) -> RowEvidence:
@@ -196,10 +276,7 @@ class _Choosing:
 
     @cached_property
     def ways(self) -> list[_Path]:
-        """The cuts that a budget is spent on: the printed one, so that nothing grows; of few leaves, also short others.
-
-        The others leave 0.1 points fewer conditions on average, at several times the cost.
-        """
+        """The cuts that a budget is spent on: the printed one; of few leaves also short others, 0.1 points shorter."""
         rows = JointRows(self.tree, mix_rows(self.tree, self.paths, self.evidence.listed, SMOOTHING))
         least = min(cut.n_conditions for cut in self.cuts.values())
         near = [cut for cut in self.cuts.values() if cut is self.cut or cut.n_conditions <= NEAR * least]
@@ -213,13 +290,16 @@ class _Choosing:
             for line in cover.lines:
                 links = self.paths.links[self.paths.entries(line.place)][list(line.kept)]
                 own = line.candidate
-                lines.append(Written(section, links, self._find_off(own.class_id, self.values.state(own.met))))
+                costs = np.array(
+                    [self.price(one) for one in self.tree.feature[self.paths.parent[links]].tolist()], float
+                )
+                lines.append(Written(section, links, self._find_off(own.class_id, self.values.state(own.met)), costs))
         return JointDeletion(rows, cut.nodes, lines, rest)
 
     def _state_rest(self, left: int, window: Window) -> Stated | None:
         return self.values.state(left or window.leaves)
 
-    def keep(self, given: GivenRows | None) -> Rules:
+    def keep(self, given: GivenRows | RowSource | None) -> Rules:
         """Write the list that stands without a budget."""
         return self.finish(self.cut, None, 0.0, given)
 
@@ -243,7 +323,7 @@ class _Choosing:
         way = min(self.ways, key=lambda way: way.count(budget))
         return self.finish(way.cut, way.spend(budget), budget, rules.training)
 
-    def finish(self, cut: Cut, spent: Budgeted | None, budget: float, given: GivenRows | None) -> Rules:
+    def finish(self, cut: Cut, spent: Budgeted | None, budget: float, given: GivenRows | RowSource | None) -> Rules:
         """Write the lines of a cut, in the order in which they are printed, and count what each decides."""
         rules = self.rules
         first, last = self.tree.leaf_runs
@@ -251,7 +331,7 @@ class _Choosing:
         rows = [float(support[first[node] : last[node]].sum()) for node in cut.nodes]
         printed = sorted(range(len(cut.nodes)), key=lambda number: (-rows[number], number))
         numbers = np.cumsum([0, *(len(cover.lines) for cover in cut.covers)])
-        deletions = _copy(rules.deletions)
+        deletions = Deletions(**{name: np.array(values) for name, values in vars(rules.deletions).items()})
         leaves, starts, defaults = list[int](), [0], []
         stated: list[Stated | None] = []
         contained: list[list[int]] = []
@@ -369,10 +449,6 @@ class _Kept(NamedTuple):
     number: int
 
 
-def _copy(deletions: Deletions) -> Deletions:
-    return Deletions(**{name: np.array(values) for name, values in vars(deletions).items()})
-
-
 def _find_default(rules: Rules, otherwise: Any) -> int | None:
     """Find the class that the caller named for "otherwise"."""
     if isinstance(otherwise, str) and otherwise == "auto":
@@ -403,3 +479,47 @@ def _find_tolerance(asked: float | None, *, is_known: bool) -> float:
             "tolerance=1, which keeps classes only."
         )
     return asked
+
+
+# Of more rules, any two of different classes are taken to meet.
+MOST_COMPARED = 512
+
+
+def keep_ranking(rules: Rules, deleted: NDArray[np.bool_], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Reorder chosen rules minimally so that a higher-ranked rule precedes every rule of another class it overlaps.
+
+    Then the first rule that covers a row is of the class of the one that ranks highest: any other that stands first
+    and covers the row too meets it, and would have to stand behind it.
+    """
+    class_ids = rules.paths.leaf_class[chosen]
+    rank = np.empty(len(rules), dtype=np.int64)
+    rank[rules.ranking] = np.arange(len(rules))
+    goes_first = (class_ids[:, None] != class_ids) & (rank[chosen][:, None] < rank[chosen])
+    if len(chosen) <= MOST_COMPARED:
+        goes_first &= _find_meetings(rules, deleted, chosen, goes_first | goes_first.T)
+    n_before = goes_first.sum(axis=0)
+    kept: list[int] = []
+    waiting = np.arange(len(chosen))
+    while len(waiting):
+        ready = waiting[n_before[waiting] == 0]
+        same_class = ready[class_ids[ready] == class_ids[kept[-1]]] if kept else ready
+        rule = int((same_class if len(same_class) else ready)[0])
+        kept.append(rule)
+        n_before -= goes_first[rule]
+        waiting = waiting[waiting != rule]
+    return np.array(kept, dtype=np.int64)
+
+
+def _find_meetings(
+    rules: Rules, deleted: NDArray[np.bool_], chosen: NDArray[np.int64], asked: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Find which of some pairs of rules some row could satisfy both of; facts are left out, which only finds more."""
+    tree, paths = rules.tree, rules.paths
+    spans = [paths.entries(place) for place in chosen.tolist()]
+    regions = [regions_of_links(tree, paths, paths.links[span][~deleted[span]]) for span in spans]
+    meets = np.zeros_like(asked)
+    for first, second in np.argwhere(np.triu(asked)).tolist():
+        one, other = regions[first], regions[second]
+        is_apart = any(one[feature].meet(other[feature]).is_empty for feature in one.keys() & other.keys())
+        meets[first, second] = meets[second, first] = not is_apart
+    return meets

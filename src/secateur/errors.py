@@ -1,17 +1,4 @@
-"""The errors that secateur raises for a person's input.
-
-::
-
-    SecateurError (ValueError)
-    ├── InvalidTreeError        an invariant of the tree contract is broken
-    ├── UnsupportedModelError   a model that no adapter can read exactly
-    │   └── EnsembleError       a model of several trees that decide together
-    ├── InputError              rows, labels, weights or names that do not fit the tree
-    ├── ParameterError          an argument outside its range, or an unknown method
-    └── FormatError             a file that is not ours, is newer than we are, or is damaged
-
-Every message says what was expected, what was found and what to do.
-"""
+"""The errors that secateur raises for a person's input: what was expected, what was found and what to do."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -39,13 +26,7 @@ INNARDS = re.compile(r"<[\w. ]+ object at 0x[0-9a-f]+>|\.? Detail: Python except
 
 
 def first_line(error: Exception) -> str:
-    """Take the first line of another library's error message, without its full stop.
-
-    Examples
-    --------
-    >>> first_line(ValueError("A column is damaged. Detail: Python exception: Traceback"))
-    'A column is damaged'
-    """
+    """Take the first line of another library's error message, without its full stop."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return INNARDS.sub("", lines[0]).rstrip(". ")
 
@@ -58,13 +39,7 @@ def shorten(items: Sequence[object]) -> str:
 
 
 def did_you_mean(name: object, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """Suggest the known name nearest to a misspelt one, after a blank; an empty text if none is near.
-
-    Examples
-    --------
-    >>> did_you_mean("agee", ["age", "income"])
-    " Did you mean 'age'?"
-    """
+    """Suggest the known name nearest to a misspelt one, after a blank; an empty text if none is near."""
     lowered = {one.lower(): one for one in known}
     close = get_close_matches(str(name).lower(), lowered, n=1, cutoff=cutoff)
     return f" Did you mean {lowered[close[0]]!r}?" if close else ""
@@ -101,7 +76,7 @@ class UnsupportedModelError(SecateurError):
 
 
 class EnsembleError(UnsupportedModelError):
-    """A model of several trees, none of which decides alone; :func:`secateur.approximate` takes it."""
+    """A model of several trees that decide together; :func:`secateur.approximate` takes it."""
 
 
 class InputError(SecateurError):
@@ -117,13 +92,6 @@ class FormatError(SecateurError):
 
 
 def need_library(library: str, extra: str, what: str) -> None:
-    """Say what to install where an optional library is absent.
-
-    Examples
-    --------
-    >>> need_library("no_such_library", "tables", "A file of rows")
-    Traceback (most recent call last):
-    secateur.errors.ParameterError: A file of rows needs no_such_library: pip install 'secateur[tables]'.
-    """
+    """Say what to install where an optional library is absent."""
     if find_spec(library) is None:
         raise ParameterError(f"{what} needs {library}: pip install 'secateur[{extra}]'.")

@@ -24,12 +24,18 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+    validate_data,
+)
 
 from secateur.adapters.model_checks import is_ensemble, is_pipeline
 from secateur.approximation import approximate
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
-from secateur.export.state import rules_from_state, rules_to_state
+from secateur.export.json import rules_from_state, rules_to_state
 from secateur.frames import frame_columns
 from secateur.methods import METHODS, find_method
 from secateur.methods.contract import MethodName, check_flag, check_share
@@ -51,9 +57,35 @@ OTHERS = (
 
 # scikit-learn ships no types.
 class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """What both estimators do."""
+    """What both estimators do, with the keywords that both have."""
 
     _is_regression = False
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        tolerance: Any = None,
+        *,
+        each_leaf: bool = False,
+        budget: float = 0.0,
+        sections: Any = "auto",
+        fidelity: float | None = None,
+        max_rules: int | None = None,
+        feature_names: Sequence[str] | None = None,
+        accepts_missing: bool | None = None,
+        groups: Any = None,
+        integers: Any = None,
+        facts: Any = None,
+        domain_knowledge: bool = True,
+        holdout: float = 0.0,
+        random_state: Any = None,
+    ) -> None:
+        self._keep(locals())
+
+    def _keep(self, given: Mapping[str, Any]) -> None:
+        """Keep the parameters of ``__init__`` under their names, as scikit-learn asks."""
+        for name in self._get_param_names():
+            setattr(self, name, given[name])
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit the tree and simplify its rules.
@@ -104,14 +136,15 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def _split_rows(self, fitted: Any, y: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Find the rows to fit to, and those to measure on."""
-        share, every = check_share("holdout", getattr(self, "holdout", 0.0)), np.arange(len(y))
+        share, every = check_share("holdout", self.holdout), np.arange(len(y))
         if not share:
             return every, every[:0]
         if isinstance(fitted, FrozenEstimator) or is_ensemble(fitted):
             raise ParameterError("holdout is for a tree that is fitted here: leave it out, and call rules_.measure.")
         seed = self.random_state if isinstance(self.random_state, int) else 0
         try:
-            kept, left = train_test_split(every, test_size=share, stratify=y, random_state=seed)
+            strata = None if self._is_regression else y
+            kept, left = train_test_split(every, test_size=share, stratify=strata, random_state=seed)
         except ValueError as error:
             raise InputError(f"Cannot hold out a share of {share:g} of {len(y):,} rows: pass less, or 0.") from error
         return np.sort(kept), np.sort(left)
@@ -160,18 +193,12 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         ndarray of str, shape (n_lines,)
         """
         check_is_fitted(self, "rules_")
-        if input_features is not None:
-            self._check_input_names(input_features)
+        _check_feature_names_in(self, input_features, generate_names=False)
         # Two rules may read the same, so the text alone is no name.
         return np.array([f"rule {rule.index + 1}: {rule.text}" for rule in self.rules_.lines], dtype=object)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell where parameters passed to ``fit`` go.
-
-        Returns
-        -------
-        MetadataRouter
-        """
+        """Tell where parameters passed to ``fit`` go."""
         to_fit = MethodMapping().add(caller="fit", callee="fit")
         own = MetadataRouter(owner=self).add_self_request(self)
         return own.add(estimator=self._tree_to_fit(), method_mapping=to_fit)
@@ -205,12 +232,26 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             raise AttributeError("tree_")
         return self.rules_.tree
 
+    def _find_settings(self) -> dict[str, Any]:
+        """List what simplify takes."""
+        if check_flag("each_leaf", self.each_leaf):
+            return {"tolerance": self.tolerance, "each_leaf": True}
+        budget = check_share("budget", self.budget)
+        return {"tolerance": self.tolerance, "budget": budget, "sections": self.sections}
+
     def _approximate(self, fitted: Any, X: Any, y: NDArray[Any]) -> Rules:
         """Make a list that approximates a model of several trees."""
-        raise UnsupportedModelError(
-            f"{type(fitted).__qualname__} adds up several trees: pass one tree, or the model's answers to "
-            "secateur.approximate."
-        )
+        others = {"method": "exact", "budget": 0.0, "of": None, "groups": None, "integers": None, "facts": None}
+        for name, default in others.items():
+            if getattr(self, name, default) != default:
+                raise ParameterError(
+                    f"{type(fitted).__qualname__} is approximated, and {name} is for one tree: leave it out, or pass "
+                    "fidelity or max_rules."
+                )
+        seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else 0
+        own = ("tolerance",) if self._is_regression else ("otherwise", "class_names")
+        wishes = {name: getattr(self, name) for name in ("fidelity", "max_rules", "feature_names", *own)}
+        return approximate(fitted, X, y, random_state=int(seed), **wishes).without_rows()
 
     def _tree_to_fit(self) -> Any:
         """The estimator, or the default one."""
@@ -248,17 +289,6 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             validate_data(self, X, skip_check_array=True, reset=False)
             return X
         return validate_data(self, X, ensure_all_finite=_finite_rule(self.estimator_), reset=False)
-
-    def _check_input_names(self, input_features: Any) -> None:
-        names = np.asarray(input_features, dtype=object)
-        seen = getattr(self, "feature_names_in_", None)
-        if seen is not None and not np.array_equal(names, seen):
-            raise InputError("input_features is not equal to feature_names_in_. Leave it out.")
-        if names.shape != (self.n_features_in_,):
-            raise InputError(
-                f"input_features should have length equal to number of features ({self.n_features_in_}), found shape "
-                f"{names.shape}."
-            )
 
     def _route(self, fitted: Any, weights: Any, fit_params: Mapping[str, Any]) -> dict[str, Any]:
         """Find what the estimator's ``fit`` gets beside rows and labels."""
@@ -378,24 +408,6 @@ class RuleClassifier(ClassifierMixin, _RuleEstimator):  # type: ignore[misc]
     >>> search = GridSearchCV(RuleClassifier(method="mismatch", random_state=0), grid).fit(X, y)
     >>> search.best_estimator_.rules_
     <Rules: ... rules with ... conditions, otherwise ...; the tree has ... rules with ...>
-
-    A short list that predicts as the tree does:
-
-    >>> names = ["setosa", "versicolor", "virginica"]
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0)
-    >>> print(RuleClassifier(tree, class_names=names).fit(X, y).rules_)
-    These rules predict the class: of 150 training rows, 33.3% are setosa, 33.3% versicolor and 33.3% virginica.
-    <BLANKLINE>
-    1. setosa     if petal width (cm) ≤ 0.8    50 of 50 setosa in training; states 100.0%
-    2. virginica  if petal width (cm) > 1.75   45 of 46 virginica in training; states 97.8%
-    3. versicolor otherwise                    49 of 54 versicolor in training; states 90.7%
-    <BLANKLINE>
-    Right for 96.0% of 150 training rows; always saying setosa is right for 33.3%.
-    New rows usually do worse than training rows: measure(X_new, y_new) counts them.
-    No answer changes, and its probability moves by no more than 10 points, for any possible row.
-    The first line that holds decides.
-    “States” is the probability of its class that a line gives a row, from training rows.
     """
 
     def __init__(
@@ -428,32 +440,7 @@ class RuleClassifier(ClassifierMixin, _RuleEstimator):  # type: ignore[misc]
         holdout: float = 0.0,
         random_state: Any = None,
     ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.tolerance = tolerance
-        self.each_leaf = each_leaf
-        self.budget = budget
-        self.sections = sections
-        self.otherwise = otherwise
-        self.of = of
-        self.fidelity = fidelity
-        self.max_rules = max_rules
-        self.protect = protect
-        self.max_conflict = max_conflict
-        self.smoothing = smoothing
-        self.alpha = alpha
-        self.ties = ties
-        self.monotone = monotone
-        self.rf_tol = rf_tol
-        self.feature_names = feature_names
-        self.class_names = class_names
-        self.accepts_missing = accepts_missing
-        self.groups = groups
-        self.integers = integers
-        self.facts = facts
-        self.domain_knowledge = domain_knowledge
-        self.holdout = holdout
-        self.random_state = random_state
+        self._keep(locals())
 
     def predict_proba(self, X: Any, of: str = "line") -> NDArray[np.float64]:
         """Give the class shares of the training rows of the line that decides each row, or the tree's own.
@@ -483,31 +470,10 @@ class RuleClassifier(ClassifierMixin, _RuleEstimator):  # type: ignore[misc]
         for method in METHODS.values():
             replace(method, **{name: given[name] for name in method.parameters if name in given})
         settings = {name: given[name] for name in chosen.parameters if name in given}
-        if check_flag("each_leaf", self.each_leaf):
-            return {**settings, "each_leaf": True}
-        of_list: dict[str, Any] = {
-            "budget": check_share("budget", self.budget),
-            "otherwise": self.otherwise,
-            "of": self.of,
-        }
-        if chosen.name == "exact":
-            of_list |= {"tolerance": self.tolerance, "sections": self.sections}
-        return {**settings, **of_list}
-
-    def _approximate(self, fitted: Any, X: Any, y: NDArray[Any]) -> Rules:
-        """Make a list that approximates a model of several trees."""
-        others = {"method": "exact", "budget": 0.0, "of": None, "groups": None, "integers": None, "facts": None}
-        for name, default in others.items():
-            if getattr(self, name) != default:
-                raise ParameterError(
-                    f"{type(fitted).__qualname__} is approximated, and {name} is for one tree: leave it out, or pass "
-                    "fidelity or max_rules."
-                )
-        seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else 0
-        wishes: dict[str, Any] = {
-            name: getattr(self, name) for name in ("fidelity", "max_rules", "otherwise", "feature_names", "class_names")
-        }
-        return approximate(fitted, X, y, random_state=int(seed), **wishes).without_rows()
+        shared = super()._find_settings()
+        if self.each_leaf or chosen.name != "exact":
+            shared = {name: value for name, value in shared.items() if name in ("each_leaf", "budget")}
+        return shared | settings | ({} if self.each_leaf else {"otherwise": self.otherwise, "of": self.of})
 
 
 class RuleRegressor(RegressorMixin, _RuleEstimator):  # type: ignore[misc]
@@ -520,7 +486,8 @@ class RuleRegressor(RegressorMixin, _RuleEstimator):  # type: ignore[misc]
     ----------
     estimator : estimator, default=None
         The tree, or a pipeline that ends in one, as for :class:`RuleClassifier`. By default a
-        ``DecisionTreeRegressor`` of depth 5.
+        ``DecisionTreeRegressor`` of depth 5. A forest or a boosted model is approximated by the list, as by
+        :func:`secateur.approximate`.
     tolerance : float or str, default=None
         δ, in the units of the target, or as a part of the standard deviation of the training targets, such as
         ``"0.1sd"``; ``"0.25sd"`` by default.
@@ -530,16 +497,14 @@ class RuleRegressor(RegressorMixin, _RuleEstimator):  # type: ignore[misc]
         Of a list: fraction of training rows whose value may lie further from the tree's than the tolerance.
     sections : int, default="auto"
         The most sections of a list.
-    feature_names : sequence of str, default=None
-        How columns read, where neither rows nor model say.
-    accepts_missing : bool, default=None
-        Whether rows to predict may hold NaN; by default if there was some in the training rows.
-    groups, integers, facts : default=None
-        What you know about the columns, as :func:`secateur.simplify` takes it.
+    fidelity, max_rules, feature_names, accepts_missing, groups, integers, facts : default=None
+        As for :class:`RuleClassifier`.
     domain_knowledge : bool, default=True
         Whether exact tests may use groups, whole numbers and facts.
+    holdout : float in [0, 1), default=0.0
+        Share of the rows to set aside, and to measure the rules on.
     random_state : int, RandomState instance or None, default=None
-        Seed of the tree and of all steps before it; None leaves theirs as they are.
+        Seed of the tree, of all steps before it and of ``holdout``; None leaves theirs as they are.
 
     Attributes
     ----------
@@ -562,42 +527,6 @@ class RuleRegressor(RegressorMixin, _RuleEstimator):  # type: ignore[misc]
     """
 
     _is_regression = True
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        tolerance: Any = None,
-        *,
-        each_leaf: bool = False,
-        budget: float = 0.0,
-        sections: Any = "auto",
-        feature_names: Sequence[str] | None = None,
-        accepts_missing: bool | None = None,
-        groups: Any = None,
-        integers: Any = None,
-        facts: Any = None,
-        domain_knowledge: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.tolerance = tolerance
-        self.each_leaf = each_leaf
-        self.budget = budget
-        self.sections = sections
-        self.feature_names = feature_names
-        self.accepts_missing = accepts_missing
-        self.groups = groups
-        self.integers = integers
-        self.facts = facts
-        self.domain_knowledge = domain_knowledge
-        self.random_state = random_state
-
-    def _find_settings(self) -> dict[str, Any]:
-        """List what simplify takes."""
-        settings: dict[str, Any] = {"tolerance": self.tolerance}
-        if check_flag("each_leaf", self.each_leaf):
-            return {**settings, "each_leaf": True}
-        return {**settings, "budget": check_share("budget", self.budget), "sections": self.sections}
 
 
 def _thaw(model: Any) -> Any:

@@ -13,10 +13,7 @@ LIBRARIES = ("pandas", "polars")
 
 
 def frame_columns(X: Any) -> list[str] | None:
-    """List the column names of a data frame of any library; None for anything else.
-
-    narwhals would refuse a frame with two columns of one name, which :func:`secateur.rows.checking.check_rows` names.
-    """
+    """List the column names of a data frame of any library; None for anything else."""
     if hasattr(X, "collect_schema"):  # frames of polars and narwhals; lazy ones warn when asked for their columns
         return [str(column) for column in X.collect_schema().names()]
     for attribute in ("column_names", "columns"):  # a pyarrow table has both; its columns are arrays
@@ -27,14 +24,7 @@ def frame_columns(X: Any) -> list[str] | None:
 
 
 def check_unique(names: Sequence[str], what: str, *, fold: Callable[[str], str] = str, but: str = "") -> None:
-    """Refuse two columns of one name, or of two names that ``fold`` makes equal; ``but`` says which differences count.
-
-    Examples
-    --------
-    >>> check_unique(["age", "Age"], "df", fold=str.lower, but=" (case does not count)")
-    Traceback (most recent call last):
-    secateur.errors.InputError: df has two columns named 'age' (case does not count): rename one of them.
-    """
+    """Reject two columns of one name, or of names that ``fold`` makes equal; ``but`` says which differences count."""
     counted = Counter(map(fold, names))
     twice = next((name for name in names if counted[fold(name)] > 1), None)
     if twice is not None:

@@ -61,13 +61,7 @@ class Limit:
 
 
 def format_bytes(n_bytes: float) -> str:
-    """Write a number of bytes with the largest unit that fits.
-
-    Examples
-    --------
-    >>> format_bytes(1 << 30), format_bytes(2_500_000), format_bytes(12)
-    ('1 GiB', '2.4 MiB', '12 B')
-    """
+    """Write a number of bytes with the largest unit that fits."""
     for unit, size in reversed(UNITS.items()):
         if unit and n_bytes >= size:
             return f"{n_bytes / size:,.1f} {unit}iB".replace(".0 ", " ")

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.adapters import from_model
-from secateur.adapters.forests import read_forest
 from secateur.adapters.model_checks import is_pipeline
+from secateur.adapters.scikit_learn import read_forest
 from secateur.counting.counted_evidence import Evidence, EvidencePlan, TooLargeError, check_size
 from secateur.counting.training_evidence import RowEvidence, TrainingEvidence
 from secateur.errors import InputError, ParameterError, SecateurError
@@ -121,11 +121,7 @@ class ModelReader:
     find_tolerance: Callable[[Tree], float] | None = None  # that of a regression tree
 
     def open(self, rows: RowSource | None, method: Method | None) -> Problem:
-        """Pose a method's problem with the rows themselves where they are in memory, else with counts of them.
-
-        Rows elsewhere are brought into memory where counts are not enough, or would take more space. Without a method
-        everything is counted.
-        """
+        """Pose a method's problem with rows where they are in memory or counts do not do, else with counts."""
         if rows is None:
             return self._pose(self._read(None))
         why = ""
@@ -166,10 +162,7 @@ class ModelReader:
         return self._count(tree, rows, method)[1]
 
     def open_counted(self, evidence: Any, given: Mapping[str, Any], method: Method | None) -> Problem:
-        """Pose the problem from counts, after checking that they belong to this model and suffice for the method.
-
-        Without a method they must tell rows apart by every condition.
-        """
+        """Pose the problem from counts, after checking that they belong to this model and suffice for the method."""
         if not isinstance(evidence, Evidence):
             raise InputError(f"Expected evidence from collect_evidence, found {type(evidence).__name__}.")
         beside = next((name for name, value in given.items() if value is not None), None)

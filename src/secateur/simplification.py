@@ -1,4 +1,4 @@
-"""Simplify a model: model → Tree → method → Rules."""
+"""Simplify a model: model → Tree → method → Rules; diagnose it: what each condition of each rule does."""
 
 from __future__ import annotations
 
@@ -17,20 +17,29 @@ from secateur.counting.counted_evidence import Evidence
 from secateur.counting.targets import TargetCounter
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS, Deletions, Method, Problem, find_method, list_methods
-from secateur.methods.contract import MethodName, Settings, check_amount, check_flag, check_share
-from secateur.methods.leaf_values import CLASSES_ONLY
+from secateur.methods.contract import (
+    DEFAULT_TOLERANCE,
+    MethodName,
+    Settings,
+    check_amount,
+    check_flag,
+    check_share,
+)
+from secateur.methods.leaves import CLASSES_ONLY
 from secateur.methods.monotonicity import NotMonotoneError
 from secateur.problem import Knowledge, ModelReader, find_terms, open_forest, open_rows_of
+from secateur.results.diagnosis import Diagnosis, ForestDiagnosis
 from secateur.rows.opening import check_pair
 from secateur.rows.row_source import GivenRows, Progress, RowSource
 from secateur.rules.forest import ForestRules, run_each
 from secateur.rules.lines import without_facts
 from secateur.rules.making import Making
 from secateur.rules.rules import Rules
+from secateur.surrogates.answers import predicts_values
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.tree import Tree
 
-OF_A_LIST = ("sections", "otherwise", "of")
+OF_A_LIST = ("sections", "otherwise", "of", "prefer", "max_columns")
 SPREAD, DEFAULT_SPREAD = "sd", 0.25  # a tolerance in standard deviations of the training targets
 
 
@@ -46,6 +55,8 @@ def simplify(
     sections: Any = "auto",
     otherwise: Any = "auto",
     of: Any = None,
+    prefer: Any = None,
+    max_columns: int | None = None,
     sample_weight: Any = None,
     evidence: Evidence | None = None,
     feature_names: Sequence[str] | None = None,
@@ -103,6 +114,10 @@ def simplify(
     of : label, default=None
         The class of interest: the lines of a section are listed by its share, highest first. By default the rarer of
         two classes.
+    prefer : mapping of column to number, default=None
+        Of a list: what a condition on a column costs where lines are chosen, such as ``{"biopsy": 10}``; 1 by default.
+    max_columns : int, default=None
+        Of a list: the most columns that it may ask; see :meth:`Rules.prefer`.
     sample_weight : array-like of shape (n_rows,), or str, default=None
         Weights of the training rows; of a table or data frame the column that holds them.
     evidence : Evidence, default=None
@@ -174,7 +189,7 @@ def simplify(
     >>> print(rules[5].reasons[2])
     without it the tree still says virginica wherever the rule holds
     """
-    form = _Form.check(each_leaf, tolerance, budget, sections, otherwise, of)
+    form = _Form.check(each_leaf, tolerance, budget, ListForm(None, sections, otherwise, of, prefer, max_columns))
     known = Knowledge(feature_names, class_names, accepts_missing, groups, integers, facts, domain_knowledge)
     chosen = find_method(method, form.settle(method, {**settings}), others=simplify.__kwdefaults__ or ())
     if progress is not None and not callable(progress):
@@ -187,17 +202,24 @@ def simplify(
         return form.finish(_shorten(problem, chosen, is_weighted=evidence.is_weighted), None)
     model = take_best(model)
     if is_ensemble(model) and not each_leaf:
-        named = {"feature_names": feature_names, "class_names": class_names}
+        named: dict[str, Any] = {"feature_names": feature_names, "class_names": class_names}
         others = {"sample_weight": sample_weight, "accepts_missing": accepts_missing, "groups": groups}
-        others |= {"integers": integers, "facts": facts, "budget": budget or None, "tolerance": tolerance, "of": of}
+        others |= {"integers": integers, "facts": facts, "budget": budget or None, "of": of}
+        others |= {"prefer": prefer, "max_columns": max_columns}
         others |= {"sections": None if sections == "auto" else sections, **settings}
+        if predicts_values(model):
+            named["tolerance"] = tolerance
+        else:
+            others["tolerance"] = tolerance
         return _approximate(model, X, y, otherwise, named, others)
     check_pair(X, y, sample_weight)
     with nullcontext() if X is None else open_rows_of(model, X, y, sample_weight) as rows:
         if rows is not None and form.budget and rows.given is None:  # a first look would use them up
             rows = rows.hold(partial(find_terms, model), ROW_BY_ROW, NO_BUDGET)
         # Those of Spark are not kept, but may be counted again.
-        counted = None if rows is None or rows.is_once else rows.given or GivenRows(X, y, sample_weight)
+        counted: GivenRows | RowSource | None = None
+        if rows is not None and not rows.is_once:
+            counted = rows if rows.in_memory else rows.given or GivenRows(X, y, sample_weight)
         rules = _simplify(model, rows, known, chosen, progress, form)
     return form.finish(rules, counted)
 
@@ -210,9 +232,9 @@ class _Form(NamedTuple):
     lines: ListForm
 
     @classmethod
-    def check(cls, each_leaf: Any, tolerance: Any, budget: Any, sections: Any, otherwise: Any, of: Any) -> _Form:
+    def check(cls, each_leaf: Any, tolerance: Any, budget: Any, lines: ListForm) -> _Form:
         check_flag("each_leaf", each_leaf)
-        lines = ListForm(None if tolerance is None else _check_tolerance(tolerance), sections, otherwise, of)
+        lines = lines._replace(tolerance=None if tolerance is None else check_tolerance(tolerance))
         budget = check_share("budget", budget)
         if each_leaf:
             asked = {"budget": bool(budget), **{n: getattr(lines, n) != getattr(ListForm(), n) for n in OF_A_LIST}}
@@ -268,21 +290,25 @@ class _Form(NamedTuple):
                 raise ParameterError(f"{name} names a class, and this tree predicts numbers: leave {name} out.")
         if isinstance(asked, float):
             return asked
-        part = DEFAULT_SPREAD if asked is None else float(asked.removesuffix(SPREAD))
-        return part * _find_spread(tree, rows)
+        return settle_tolerance(asked or f"{DEFAULT_SPREAD}{SPREAD}", _find_spread(tree, rows))
 
-    def finish(self, rules: Rules, rows: GivenRows | None) -> Rules:
+    def finish(self, rules: Rules, rows: GivenRows | RowSource | None) -> Rules:
         """Choose lines, unless there is to be a rule for each leaf."""
         return rules if self.each_leaf else choose_lines(rules, self.lines, budget=self.budget, rows=rows)
 
 
-def _check_tolerance(tolerance: Any) -> Any:
+def check_tolerance(tolerance: Any) -> Any:
     """Read a tolerance: a number, or a part of the standard deviation of the targets such as "0.25sd"."""
     if isinstance(tolerance, str) and tolerance.endswith(SPREAD):
         with suppress(ValueError):
             if 0 <= float(tolerance.removesuffix(SPREAD)) < np.inf:
                 return tolerance
     return check_amount("tolerance", tolerance)
+
+
+def settle_tolerance(tolerance: Any, spread: float) -> float:
+    """Give a checked tolerance in the units of targets that have this standard deviation."""
+    return float(tolerance.removesuffix(SPREAD)) * spread if isinstance(tolerance, str) else float(tolerance)
 
 
 def _make_unread_error(method: Method) -> ParameterError:
@@ -415,3 +441,90 @@ def _slim(rules: Rules) -> Rules:
 
     numbers = {one.name: repeat(getattr(rules.deletions, one.name)) for one in fields(Deletions)}
     return replace(rules, deletions=Deletions(**numbers))
+
+
+def diagnose(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    sample_weight: Any = None,
+    evidence: Evidence | None = None,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    accepts_missing: bool | None = None,
+    rf_tol: float = DEFAULT_RF_TOL,
+) -> Diagnosis:
+    """Diagnose every condition of every rule of a tree.
+
+    The trees of a forest are diagnosed side by side; the result is then a :class:`ForestDiagnosis`, a sequence of
+    diagnoses.
+
+    Parameters
+    ----------
+    model : fitted tree, forest, Tree or Rules
+        Of a rule set, the tree that its rules were made from is diagnosed, before any deletion.
+    X : array-like or data frame of shape (n_rows, n_features), or a table, default=None
+        Training rows, as :func:`simplify` takes them; without them the third layer and the finite-domain certificate
+        are None.
+    y : array-like of shape (n_rows,), or str, default=None
+        Their labels, as the model knows them; of a table or data frame the column that holds them.
+    tolerance : float in [0, 1], default=0.05
+        ε: a reliability that changes by no more than this counts as unchanged.
+    sample_weight : array-like of shape (n_rows,), or str, default=None
+    evidence : Evidence, default=None
+        Counts of the training rows instead of the rows themselves, from :func:`collect_evidence` without a method:
+        what was counted for one method does not tell rows apart by the conditions that the method leaves alone.
+    feature_names, class_names : sequence of str, default=None
+        How columns and classes read, where the model does not say.
+    accepts_missing : bool, default=None
+        Whether the tree takes NaN; by default what the model and the rows show.
+    rf_tol : float, default=1e-12
+        A class share that changes by no more than this along a link counts as unchanged.
+
+    Returns
+    -------
+    Diagnosis
+        For a forest a :class:`ForestDiagnosis`.
+
+    Examples
+    --------
+    >>> from secateur.datasets import load
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> data = load("human-id")
+    >>> model = DecisionTreeClassifier(random_state=0).fit(data.X, data.y)
+    >>> rows = diagnose(model, data.X, data.y, tolerance=0.0, feature_names=data.feature_names)
+    >>> rows[0].status, rows[0].effect
+    ('matched', 'positive-relevance')
+    """
+    epsilon, tolerated = check_share("tolerance", tolerance), check_amount("rf_tol", rf_tol)
+    if isinstance(model, ForestRules):
+        raise InputError(
+            "Expected a tree or a forest, found the rules of a forest: diagnose one tree's, such as rules[0]."
+        )
+    known = Knowledge(feature_names, class_names, accepts_missing)
+    if evidence is not None:
+        given = {"X": X, "y": y, "sample_weight": sample_weight, "feature_names": feature_names}
+        given |= {"class_names": class_names, "accepts_missing": accepts_missing}
+        return Diagnosis(ModelReader(model, known, tolerated).open_counted(evidence, given, None), epsilon)
+    check_pair(X, y, sample_weight)
+    with nullcontext() if X is None else open_rows_of(model, X, y, sample_weight) as source:
+        if is_forest(model):
+            # The annotation is for the usual caller, who passes a tree and gets a Diagnosis.
+            return _diagnose_forest(model, source, known, tolerated, epsilon)  # type: ignore[return-value]
+        problem = ModelReader(model, known, tolerated).open(source, None)
+        problem.tree.require_classes("A diagnosis")
+        return Diagnosis(problem, epsilon)
+
+
+def _diagnose_forest(
+    model: Any, rows: RowSource | None, known: Knowledge, rf_tol: float, epsilon: float
+) -> ForestDiagnosis:
+    """Diagnose every tree of a forest by all training rows, checked and converted once."""
+    forest = open_forest(model, rows, known, "A forest is diagnosed from its rows")
+
+    def make(tree: Tree) -> Diagnosis:
+        return Diagnosis(ModelReader(tree, Knowledge(), rf_tol).open(forest.rows, None), epsilon)
+
+    return ForestDiagnosis(run_each(make, forest.trees, None))

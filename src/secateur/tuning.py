@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Unpack
@@ -19,19 +19,20 @@ from numpy.typing import NDArray
 
 from secateur.adapters.model_checks import is_forest, is_pipeline
 from secateur.choosing import ListForm, choose_lines, choose_lines_by_budget
-from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean
+from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean, need_library
+from secateur.export.html import write_notebook_table
 from secateur.frames import frame_columns
 from secateur.methods import find_method, list_methods
-from secateur.methods.contract import MethodName, Settings, check_share, is_number
-from secateur.methods.sections import count_sections
+from secateur.methods.contract import MethodName, Settings, check_amount, check_share, is_number
+from secateur.methods.covering import count_sections
 from secateur.results.audit import Audit
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import check_pair, hold_rows
+from secateur.rules.rule import Framed
 from secateur.rules.rules import Rules
-from secateur.selection import MEASURES, Selection, SelectionPoint
 from secateur.simplification import simplify
 
-__all__ = ["select"]
+__all__ = ["Selection", "SelectionPoint", "select"]
 
 
 class SelectSettings(Settings, total=False):
@@ -61,6 +62,8 @@ KINDS = {
 }
 # A list of `exact` keeps every answer; what its tolerance may cost is how well its shares rank rows.
 TOLERANCE_OF_LIST = _Kind("exact", "auc_loss", 0.01, -0.01)
+FORM_OF_VALUES = _Kind("exact", "r2_loss", 0.01, -0.01)
+SPREADS = (0.05, 0.1, 0.15, 0.25, 0.35, 0.5)  # tolerances of values to try, in standard deviations of the targets
 GRIDS: dict[str, tuple[float, ...]] = {  # to try by default, for lists
     "budget": (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03),
     "tolerance": (0.02, 0.05, 0.1, 0.15, 0.2, 1.0),
@@ -90,7 +93,8 @@ def select(
     Parameters
     ----------
     model : estimator
-        A tree of scikit-learn, or one that works like it, fitted or not; clones of it are fitted.
+        A tree of scikit-learn, or one that works like it, fitted or not; clones of it are fitted. Of a regression tree,
+        accuracy is R², and a value differs from the tree's if it is further from it than the tolerance.
     X : array-like or data frame of shape (n_rows, n_features), or a table
         The training rows, as :func:`simplify` takes them.
     y : array-like of shape (n_rows,), or str
@@ -101,11 +105,12 @@ def select(
     method : str, default=None
         The method that deletes; by default ``exact``, for a tolerance ``mismatch``, for ``max_conflict`` ``budgeted``.
     grid : sequence of float, default=None
-        The values to try, in increasing order; by default some of a list, or the method's own.
+        The values to try, in increasing order; by default some of a list, or the method's own. Tolerances of a
+        regression tree are in the units of the target.
     ceiling : float in [0, 1], default=None
         The mean share of rows left out whose answer may differ from the tree's, by default 0.01; of the tolerance and
-        the sections of a list, the AUC that may be lost, by default 0.01; of other tolerances and ``max_conflict``, the
-        share of rows that rules of different classes may cover, by default 0.05 and 0.02.
+        the sections of a list, the AUC or R² that may be lost, by default 0.01; of other tolerances and
+        ``max_conflict``, the share of rows that rules of different classes may cover, by default 0.05 and 0.02.
     min_accuracy_change : float in [-1, 1], default=None
         The lowest mean change of accuracy allowed on rows left out; by default -0.01, of the tolerance of a method 0.
     otherwise : label, default="auto"
@@ -139,9 +144,14 @@ def select(
     >>> selection = select(model, X, y, over="tolerance", ceiling=0.02, min_accuracy_change=-0.01)
     >>> rules = simplify(model, X, y, method="mismatch", tolerance=selection.value)
     """
+    from sklearn.base import is_regressor
+
     if over not in KINDS:
         raise ParameterError(f"Expected over as one of {', '.join(KINDS)}, found {over!r}.{did_you_mean(over, KINDS)}")
-    search = _Search.plan(over, KINDS[over].method if method is None else method, grid, {**settings})
+    if hasattr(model, "__sklearn_tags__") and is_regressor(model):
+        search = _Search.plan_values(over, method, grid, {**settings})
+    else:
+        search = _Search.plan(over, KINDS[over].method if method is None else method, grid, {**settings})
     kind = search.kind
     if not search.is_list and not (isinstance(otherwise, str) and otherwise == "auto"):
         raise ParameterError(f"otherwise is for a list; leave it out for over={over!r}.")
@@ -153,13 +163,6 @@ def select(
         ),
         otherwise=otherwise,
     )
-    from sklearn.base import is_regressor
-
-    if hasattr(model, "__sklearn_tags__") and is_regressor(model):
-        raise UnsupportedModelError(
-            f"select compares answers and probabilities of classes, and {type(model).__name__} predicts numbers: "
-            "choose a tolerance in the units of the target, and audit the list on other rows."
-        )
     return _select(model, search, _Sample.check(model, X, y, sample_weight), cv, n_jobs, progress)
 
 
@@ -176,6 +179,7 @@ class _Search:
     ceiling: float = 0.0
     min_accuracy_change: float = 0.0
     otherwise: Any = "auto"
+    is_regression: bool = False
 
     @property
     def is_list(self) -> bool:
@@ -183,6 +187,8 @@ class _Search:
 
     @property
     def kind(self) -> _Kind:
+        if self.is_regression and self.parameter != "budget":
+            return FORM_OF_VALUES
         return TOLERANCE_OF_LIST if self.is_list and self.parameter == "tolerance" else KINDS[self.parameter]
 
     @classmethod
@@ -202,6 +208,31 @@ class _Search:
             one = "A number of sections" if over == "sections" else f"A {over}"
             raise ParameterError(f"{one} can be selected for {fit}, found {method!r}.")
         return cls(over, chosen.name, _check_grid(over, chosen.knob.grid if grid is None else grid), settings, None)
+
+    @classmethod
+    def plan_values(cls, over: str, method: str | None, grid: Any, settings: dict[str, Any]) -> _Search:
+        """Plan for a regression tree, whose method is `exact`; without a grid of tolerances, the targets give one."""
+        if over not in GRIDS or find_method(method or "exact").name != "exact":
+            raise ParameterError(
+                f"Of a regression tree {', '.join(GRIDS)} can be selected, by 'exact': "
+                f"{over if over not in GRIDS else f'the method {method!r}'} is for classes."
+            )
+        others = {name: value for name, value in settings.items() if name not in GRIDS or name == over}
+        find_method("exact", others)
+        tried = (() if over == "tolerance" else GRIDS[over]) if grid is None else grid
+        values = [] if grid is None and not tried else _check_grid(over, tried, is_regression=True)
+        return cls(over, "exact", values, settings, ListForm(), is_regression=True)
+
+    def settle(self, targets: NDArray[Any]) -> _Search:
+        """Give tolerances of values to try by default, rounded parts of the spread of the targets."""
+        if not self.is_regression:
+            return self
+        if targets.dtype.kind not in "fiub" or not np.isfinite(targets).all():
+            raise InputError("Expected y as finite numbers, which a regression tree predicts, found other values.")
+        if self.values:
+            return self
+        spread = float(np.std(targets.astype(np.float64)))
+        return replace(self, values=sorted({float(f"{part * spread:.3g}") for part in SPREADS}))
 
 
 @dataclass(frozen=True)
@@ -254,6 +285,7 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
             f"Cross-validation fits the model anew in every fold, which a {type(model).__name__} cannot: pass the "
             "estimator, for example a DecisionTreeClassifier."
         )
+    search = search.settle(sample.y)
     audits = _audit_folds(model, search, sample, cv, n_jobs, progress)
     curve = tuple(
         _summarize(value, [fold[place] for fold in audits], search) for place, value in enumerate(search.values)
@@ -279,6 +311,7 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
         ceiling=search.ceiling,
         min_accuracy_change=search.min_accuracy_change,
         curve=curve,
+        is_regression=search.is_regression,
     )
 
 
@@ -288,8 +321,8 @@ def _audit_folds(
     """Audit each value in each fold."""
     from joblib import Parallel, delayed
 
-    folds = list(_make_folds(cv, sample.y))
-    classes = set(np.unique(sample.y).tolist())
+    folds = list(_make_folds(cv, sample.y, is_regression=search.is_regression))
+    classes = set() if search.is_regression else set(np.unique(sample.y).tolist())
     for number, (train, _) in enumerate(folds):
         if absent := classes - set(np.unique(sample.y[train]).tolist()):
             raise InputError(
@@ -326,11 +359,14 @@ def _audit_fold(
         "sample_weight": train.weights,
         "accepts_missing": accepts_missing,
     }
-    make = partial(simplify, tree, train.X, train.y, each_leaf=True, **known)
 
     def audit(rules: Rules) -> Audit:
         return rules.audit(test.X, test.y, sample_weight=test.weights)
 
+    if search.is_regression:
+        make = partial(simplify, tree, train.X, train.y, otherwise=search.otherwise, **known)
+        return [audit(make(**{**search.settings, search.parameter: value})) for value in search.values]
+    make = partial(simplify, tree, train.X, train.y, each_leaf=True, **known)
     if search.form is None:
         return [audit(make(**{**search.settings, search.parameter: value})) for value in search.values]
     rules = make(**search.settings)
@@ -343,29 +379,32 @@ def _audit_fold(
     return [audit(choose_lines(rules, form, budget=value)) for value in search.values]
 
 
-def _make_folds(cv: Any, labels: NDArray[Any]) -> Any:
+def _make_folds(cv: Any, labels: NDArray[Any], *, is_regression: bool) -> Any:
     if hasattr(cv, "split") and not isinstance(cv, str):
         return cv.split(np.zeros((len(labels), 1)), labels)
     if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:
         raise ParameterError(f"Expected cv as a number of folds from 2 on, or an object with split, found {cv!r}.")
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    if is_regression:
+        if len(labels) < 2 * cv:
+            raise InputError(f"Expected at least {2 * cv} rows for {cv} folds, found {len(labels)}. Pass a smaller cv.")
+        return KFold(int(cv), shuffle=True, random_state=0).split(labels)
     classes, counts = np.unique(labels, return_counts=True)
     if counts.min() < cv:
         raise InputError(
             f"Expected at least {cv} rows of every class for {cv} folds, found {counts.min()} of class "
             f"{classes[counts.argmin()]!s}. Pass a smaller cv."
         )
-    from sklearn.model_selection import StratifiedKFold
-
     return StratifiedKFold(int(cv), shuffle=True, random_state=0).split(np.zeros((len(labels), 1)), labels)
 
 
-def _check_grid(parameter: str, grid: Sequence[float]) -> list[float]:
+def _check_grid(parameter: str, grid: Sequence[float], *, is_regression: bool = False) -> list[float]:
     if isinstance(grid, (str, bytes)) or not hasattr(grid, "__iter__"):
         raise ParameterError(f"Expected grid as a list of numbers from 0 to 1, found {grid!r}.")
+    check = check_amount if is_regression and parameter == "tolerance" else check_share
     values: list[float] = [
-        count_sections(value, 2).most
-        if parameter == "sections"
-        else check_share(f"every {parameter} of the grid", value)
+        count_sections(value, 2).most if parameter == "sections" else check(f"every {parameter} of the grid", value)
         for value in grid
     ]
     if not values:
@@ -382,13 +421,171 @@ def _check_change(value: Any) -> float:
 
 
 def _summarize(value: float, audits: list[Audit], search: _Search) -> SelectionPoint:
-    found = {name: [getattr(audit, name) for audit in audits] for name in ("conflict", "delta_accuracy")}
-    found["removed"] = [audit.shortened for audit in audits]
-    found["difference"] = [100.0 - audit.agreement for audit in audits]
-    found["macro_dev"] = [audit.macro_dev for audit in audits]
-    found["auc_loss"] = [100.0 * np.nan_to_num(audit.tree_auc - audit.auc) for audit in audits]
+    found = {"removed": [audit.shortened for audit in audits]}
+    if search.is_regression:
+        lost = [float(100.0 * np.nan_to_num(audit.tree_r2 - audit.r2)) for audit in audits]
+        found |= {"r2_loss": lost, "delta_accuracy": [-one for one in lost]}
+        found |= {"difference": [audit.off for audit in audits]}
+        found |= {name: [0.0] for name in ("conflict", "macro_dev", "auc_loss")}  # are about classes
+    else:
+        names = ("conflict", "delta_accuracy", "macro_dev")
+        found |= {name: [getattr(audit, name) for audit in audits] for name in names}
+        found |= {"difference": [100.0 - audit.agreement for audit in audits], "r2_loss": [0.0]}
+        found |= {"auc_loss": [float(100.0 * np.nan_to_num(audit.tree_auc - audit.auc)) for audit in audits]}
     means = {name: float(np.mean(numbers)) for name, numbers in found.items()}
     spread = {f"{name}_sd": float(np.std(found[name])) for name in ("conflict", "difference", "delta_accuracy")}
     is_allowed = means[search.kind.measure] <= 100 * search.ceiling
     is_allowed &= means["delta_accuracy"] >= 100 * search.min_accuracy_change
     return SelectionPoint(value=value, is_allowed=is_allowed, **means, **spread)
+
+
+# What a ceiling may be for, in words.
+MEASURES = {"conflict": "conflict", "difference": "difference", "auc_loss": "AUC lost", "r2_loss": "R² lost"}
+
+
+@dataclass(frozen=True)
+class SelectionPoint:
+    """What one value of the parameter does on the rows left out: means over the folds.
+
+    Attributes
+    ----------
+    value : float
+        The tolerance, budget, sections or max_conflict.
+    removed : float
+        Percentage of the tree's conditions, as they read, that are gone.
+    conflict : float
+        Percentage of rows covered by rules of different classes.
+    difference : float
+        Percentage of rows whose answer differs from that of the fold's tree.
+    delta_accuracy : float
+        Accuracy of the rules minus that of their tree, in percentage points; of values, 100 times R².
+    macro_dev : float
+        Mean absolute change of precision and recall over classes, in percentage points.
+    auc_loss : float
+        AUC of the tree minus that of the rules, in percentage points.
+    r2_loss : float
+        Of values, 100 times R² of the tree minus that of the rules. What is about classes is 0 there, and this of
+        classes.
+    conflict_sd, difference_sd, delta_accuracy_sd : float
+        Standard deviations over the folds.
+    is_allowed : bool
+        Whether the measure of the ceiling and the accuracy change are within what was asked for.
+    """
+
+    value: float
+    removed: float
+    conflict: float
+    difference: float
+    delta_accuracy: float
+    macro_dev: float
+    auc_loss: float
+    r2_loss: float
+    conflict_sd: float
+    difference_sd: float
+    delta_accuracy_sd: float
+    is_allowed: bool
+
+
+@dataclass(frozen=True)
+class Selection(Framed):
+    """The picked value, and the curve that it was picked from.
+
+    Attributes
+    ----------
+    parameter : {"budget", "tolerance", "sections", "max_conflict"}
+        The argument of :func:`simplify` that it is for.
+    value : float
+        What to pass there.
+    method : str
+        The method tried.
+    measure : {"difference", "conflict", "auc_loss", "r2_loss"}
+        What the ceiling is for: answers that differ from the tree's, rows that rules of different classes cover, or
+        AUC or R² that is lost.
+    ceiling : float
+        The mean share of rows left out that was asked for.
+    min_accuracy_change : float
+        What was asked for, as a share.
+    curve : tuple of SelectionPoint
+        One point for each value of the grid.
+    is_regression : bool
+        Whether the rules predict values.
+    """
+
+    parameter: str
+    value: float
+    method: str
+    measure: str
+    ceiling: float
+    min_accuracy_change: float
+    curve: tuple[SelectionPoint, ...] = field(repr=False)
+    is_regression: bool = False
+
+    def _list_columns(self) -> dict[str, list[float]]:
+        """List the curve, a row for each value."""
+        return {name: [getattr(point, name) for point in self.curve] for name in SelectionPoint.__dataclass_fields__}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the curve: conditions removed against conflict or difference, the picked value marked.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            By default a new figure's.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        if ax is None:
+            need_library("matplotlib", "lab", "Drawing the curve")
+            from matplotlib.figure import Figure
+
+            ax = Figure(figsize=(6, 4), layout="constrained").subplots()
+        along = [getattr(point, self.measure) for point in self.curve]
+        removed = [point.removed for point in self.curve]
+        ax.plot(along, removed, color="tab:blue", marker="o")
+        beside = {"xytext": (4, -10), "textcoords": "offset points"}
+        for point, place in zip(self.curve, zip(along, removed, strict=True), strict=True):
+            ax.annotate(f"{point.value:g}", place, **beside)
+        picked = next(place for place, point in enumerate(self.curve) if point.value == self.value)
+        label = f"picked: {self.parameter} {self.value:g}"
+        ax.plot([along[picked]], [removed[picked]], "s", color="tab:orange", markersize=10, label=label)
+        ceiling = 100 * self.ceiling
+        ax.axvline(ceiling, color="gray", linestyle="--", label=f"ceiling {ceiling:g} %")
+        words = "answers that differ from the tree's" if self.measure == "difference" else MEASURES[self.measure]
+        ax.set(xlabel=f"{words} on rows left out, %", ylabel="conditions removed, %")
+        ax.set_title(f"{self.method}, means over folds")
+        ax.legend()
+        return ax
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{point.value:g}{' ← picked' if point.value == self.value else ''}",
+                f"{point.removed:.1f} %",
+                f"{getattr(point, self.measure):.2f} %",
+                f"{point.delta_accuracy:+.2f} points",
+                "yes" if point.is_allowed else "no",
+            )
+            for point in self.curve
+        ]
+        measure, of = MEASURES[self.measure], "accuracy" if not self.is_regression else "R²"
+        titles = (self.parameter, "conditions removed", measure, f"change of {of}", "within what was asked")
+        said = f"{self.parameter} = {self.value:g} for {self.method}, by cross-validation."
+        return write_notebook_table(titles, rows, before=[said])
+
+    def __str__(self) -> str:
+        lines = [f"{self.parameter} = {self.value:g} for {self.method}, by cross-validation:"]
+        title = f"{MEASURES[self.measure]} %"
+        width = max(11, len(title))
+        last = ("Δaccuracy", "MacroDev") if not self.is_regression else ("ΔR² · 100", "")
+        head = f"{self.parameter:>10} {'removed %':>10} {title:>{width}} {last[0]:>10} {last[1]:>9}"
+        lines.append(head.rstrip())
+        for point in self.curve:
+            deviation = f" {point.macro_dev:>9.2f}" if not self.is_regression else ""
+            mark = (" ← picked" if point.value == self.value else "") + ("" if point.is_allowed else " (not allowed)")
+            lines.append(
+                f"{point.value:>10g} {point.removed:>10.2f} {getattr(point, self.measure):>{width}.2f} "
+                f"{point.delta_accuracy:>+10.2f}{deviation}{mark}"
+            )
+        return "\n".join(lines)

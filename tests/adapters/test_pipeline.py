@@ -44,7 +44,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 import secateur
 from secateur import Tree, from_model, simplify
 from secateur.adapters import scikit_learn
-from secateur.adapters.pipelines import read_behind
+from secateur.adapters.pipelines import probe, read_behind
 from secateur.adapters.pipelines.numbers import Scale
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
@@ -720,6 +720,17 @@ def test_none_and_nan_may_go_different_ways() -> None:
     assert_same_leaves(tree, pipe, X)
     assert tree.columns is not None
     assert any("None and NaN are not the same in kind" in remark for remark in tree.columns.remarks)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [["a", "b"], ["a", None, np.nan], ["a", np.nan, None], [None, "a"], ["a", pd.NaT, None], ["a", pd.NA]],
+    ids=str,
+)
+def test_the_first_blank_of_a_column_is_what_a_look_at_every_cell_finds(values: list[Any]) -> None:
+    frame = pd.DataFrame({"x": pd.Series(values, dtype=object), "y": range(len(values))})
+    found = probe.make_sample(frame, list(frame.columns), ()).markers(0)
+    assert [type(one) for one in found] == [type(one) for one in probe._order_markers([np.nan, None], values)]
 
 
 def test_a_tree_that_takes_nan_behind_a_scaler_takes_it_in_the_column() -> None:

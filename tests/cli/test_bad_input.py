@@ -102,7 +102,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "numbers as classes": (("simplify", "counts.csv", *T, "--classes"), "expected a few classes"),
     "a class of numbers": (("simplify", "counts.csv", *T, "--drop-class", "1"), "leave out --drop-class"),
     "rare class": (("simplify", "rare.csv", *T), "The class odd of 'outcome' has only one row.*--drop-class 'odd'"),
-    "mixed": (("simplify", "mixed.csv", *T), r"'age' mixes numbers and texts, such as 'old' \(row 1\)"),
+    "mixed": (("simplify", "mixed.csv", *T), r"1 cell of mixed.csv cannot be read: 'age' holds 'old' \(row 1\)"),
     "a column to drop": (("simplify", "loans.csv", *T, "--drop", "agee"), "no column 'agee'. Did you mean 'age'?"),
     "method": (("simplify", "loans.csv", *T, "--method", "exakt"), "There is no method 'exakt'. Did you mean 'exact'?"),
     "tolerance": (("simplify", "loans.csv", *T, "--tolerance", "2"), "Expected tolerance as a number from 0 to 1"),

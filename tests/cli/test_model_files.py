@@ -36,12 +36,12 @@ import secateur
 from secateur.cli.main import app
 from secateur.cli.model_files import dump_model, is_rules_file, load_model, load_rules
 from secateur.cli.tables.fitted_table import fit_table, read_one_tree, simplify_fitted
-from secateur.cli.tables.model_rows import parse_row, pick_columns, to_types
+from secateur.cli.tables.table_columns import parse_row, take_rows, to_types
 from secateur.cli.tables.table_file import TableFile, read_table
 from secateur.errors import FormatError, InputError, SecateurError, UnsupportedModelError
 from secateur.rows.checking import check_rows
+from secateur.rows.encoding import to_label_types
 from secateur.rows.rows import apply_tree
-from secateur.rows.written_values import to_label_types
 from secateur.tree.difference import find_tree_differences
 
 X, Y = load_iris(return_X_y=True)
@@ -350,26 +350,27 @@ def loans(tmp_path_factory: pytest.TempPathFactory) -> TableFile:
 
 
 def as_file(frame: pd.DataFrame) -> TableFile:
-    return TableFile("t.csv", frame, {}, ())
+    kinds = {str(name): "text" if frame[name].dtype == object else "number" for name in frame}
+    return TableFile("t.csv", frame, kinds, ())
 
 
 def test_columns_are_picked_by_name_whatever_their_order(loans: TableFile) -> None:
     fitted = fit_table(loans, "outcome")
     tree = simplify_fitted(fitted, each_leaf=True).tree
     turned = as_file(loans.frame[loans.frame.columns[::-1]])
-    assert pick_columns(turned, tree).equals(fitted.train.X)
+    assert take_rows(turned, tree).X.equals(fitted.train.X)
     with pytest.raises(
         InputError, match=r"does not fit the model: it has no column 'purpose'.*Did you mean 'porpoise'\?"
     ):
-        pick_columns(as_file(loans.frame.rename(columns={"purpose": "porpoise"})), tree)
+        take_rows(as_file(loans.frame.rename(columns={"purpose": "porpoise"})), tree)
 
 
 def test_a_model_without_names_takes_the_columns_in_their_order() -> None:
     tree = secateur.from_model(MODEL)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(y=Y)
-    assert list(pick_columns(as_file(frame), tree, beside=["y"]).columns) == list("abcd")
+    assert list(take_rows(as_file(frame), tree, ["y"]).X.columns) == list("abcd")
     with pytest.raises(InputError, match=r"fitted on 4 columns without names, but t\.csv has 5"):
-        pick_columns(as_file(frame), tree)
+        take_rows(as_file(frame), tree)
 
 
 def test_truth_values_and_digits_get_the_type_that_the_tree_expects() -> None:
@@ -395,7 +396,7 @@ def test_picked_columns_have_the_types_of_the_tree_with_names_and_without() -> N
     tree = replace(secateur.from_model(MODEL), categories=(None, ("1", "2"), None, None), feature_names=None)
     frame = pd.DataFrame({"a": [0.5, 1.5], "self": [1, 2], "c": [1.0, 2.0], "d": [1.0, 2.0]})
     for picking in (tree, replace(tree, feature_names=tuple(frame.columns))):
-        picked = pick_columns(as_file(frame), picking)
+        picked = take_rows(as_file(frame), picking).X
         assert picked["self"].tolist() == ["1", "2"]
         assert picked["a"].tolist() == [0.5, 1.5]
     assert frame["self"].tolist() == [1, 2]
@@ -431,3 +432,20 @@ def test_a_row_is_read_as_a_person_writes_it(loans: TableFile) -> None:
         parse_row(rules.tree, {"income": "3"})
     with pytest.raises(InputError, match="Expected a number for 'age', found 'old'"):
         parse_row(rules.tree, {**text, "age": "old"})
+
+
+def test_a_saved_model_takes_codes_that_no_split_asks_for(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 80, 300)
+    table = pd.DataFrame({"age": age, "branch": rng.choice([101, 102, 205], 300), "bad": np.where(age > 40, "y", "n")})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    asked = ("simplify", tmp_path / "t.csv", "--target", "bad", "-o", tmp_path / "r.json", "-q")
+    made = CliRunner().invoke(app, [*map(str, asked), "--save-model", str(tmp_path / "m.skops")])
+    assert made.exit_code == 0, made.output
+    assert "branch" not in str(load_rules(tmp_path / "r.json"))
+    for command in (("verify", tmp_path / "r.json"), ("simplify", tmp_path / "t.csv")):
+        given = ["--data", tmp_path / "t.csv"] if command[0] == "verify" else []
+        told = CliRunner().invoke(
+            app, [*map(str, (*command, *given)), "--target", "bad", "--model", str(tmp_path / "m.skops")]
+        )
+        assert told.exit_code == 0, told.output

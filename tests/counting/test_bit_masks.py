@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from unittest import mock
-
 import numpy as np
 import oracles
+import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secateur.counting import coverage as masks
-from secateur.counting.coverage import count_bits, pack_bits, pack_links, rows_in, unpack_bits
+from secateur.counting import masks
+from secateur.counting.masks import (
+    ClassMasks,
+    list_rows,
+    mask_nodes,
+    number_rows,
+    pack_bits,
+    pack_links,
+    rows_in,
+    unpack_bits,
+)
 from secateur.rows.checking import check_rows
-from secateur.rows.rows import apply_tree
+from secateur.rows.rows import Rows, apply_tree
 from secateur.tree.tree import Tree
 
 
@@ -22,14 +29,19 @@ from secateur.tree.tree import Tree
 @settings(max_examples=100, deadline=None)
 def test_a_links_mask_holds_the_rows_that_satisfy_it(tree: Tree, data: st.DataObject) -> None:
     X = data.draw(strategies.rows(tree, max_rows=70))
-    packed = pack_links(tree, check_rows(tree, X).matrix)
+    packed = pack_links(tree, check_rows(tree, X))
     for link in range(1, tree.n_nodes):
         found = unpack_bits(packed[link], len(X)).tolist()
         assert found == [oracles.satisfies(tree, row, [link]) for row in X]
     assert unpack_bits(packed[0], len(X)).all()
-    for leaf in oracles.leaves(tree):
+    passing = mask_nodes(tree, packed)
+    leaves = oracles.leaves(tree)
+    numbers = number_rows(enumerate(passing[leaves[1:]]), len(leaves), len(X))  # rows of the first are in none
+    assert numbers.tolist() == [leaves.index(oracles.walk(tree, row)) - 1 for row in X]
+    for leaf in leaves:
+        assert list_rows(passing[leaf]).tolist() == [place for place, n in enumerate(numbers) if leaves[n + 1] == leaf]
         inside = rows_in(packed, np.array(oracles.path(tree, leaf), dtype=np.int64))
-        assert count_bits(inside).sum() == sum(oracles.walk(tree, row) == leaf for row in X)
+        assert np.bitwise_count(inside).sum() == sum(oracles.walk(tree, row) == leaf for row in X)
 
 
 @given(tree=strategies.trees(), data=st.data())
@@ -48,11 +60,11 @@ def test_blocks_meet_without_a_gap(monkeypatch: object) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 3)).astype(np.float32)
     tree = secateur.from_model(DecisionTreeClassifier(max_depth=4).fit(X, X[:, 0] * X[:, 1] > 0))
-    whole = pack_links(tree, X)
+    whole = pack_links(tree, Rows.of(X))
     monkeypatch.setattr(masks, "BLOCK_ROWS", 128)  # type: ignore[attr-defined]
     for n_rows in (1, 63, 64, 65, 127, 128, 129, 700):
         for ordered in (X[:n_rows], np.asfortranarray(X[:n_rows])):
-            packed = pack_links(tree, ordered)
+            packed = pack_links(tree, Rows.of(ordered))
             expected = unpack_bits(whole, 700)[:, :n_rows]
             assert np.array_equal(unpack_bits(packed, n_rows), expected)
             assert np.bitwise_count(packed).sum() == expected.sum()  # no stray bit beyond the last row
@@ -65,11 +77,18 @@ def test_packing_is_undone_by_unpacking(flags: list[bool]) -> None:
     assert np.bitwise_count(packed).sum() == sum(flags)
 
 
-@given(words=st.lists(st.integers(0, 2**63 - 1), max_size=6), has_function=st.booleans())
-def test_bits_are_counted_by_any_numpy(words: list[int], has_function: bool) -> None:
-    of_one = SimpleNamespace(**{name: value for name, value in vars(np).items() if name != "bitwise_count"})
-    for dtype in (np.int64, np.uint64):
-        with mock.patch.object(masks, "np", np if has_function else of_one):
-            found = count_bits(np.array(words, dtype=dtype))
-        assert found.tolist() == [word.bit_count() for word in words]
-        assert (np.zeros(len(words), dtype=np.int64) + found).dtype == np.int64
+@given(
+    marks=st.lists(st.tuples(st.booleans(), st.integers(0, 4), st.floats(0, 9)), min_size=1, max_size=200),
+    most=st.sampled_from([0, 64]),
+)
+def test_rows_of_masks_are_counted_by_class(marks: list[tuple[bool, int, float]], most: int) -> None:
+    inside, class_ids, weights = (np.array(column) for column in zip(*marks, strict=True))
+    for given_weights in (None, weights):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(masks, "MOST_CLASS_MASKS", most)
+            counts = np.zeros(5)
+            ClassMasks(class_ids, given_weights, 5).add(pack_bits(inside), counts)
+        expected = np.zeros(5)
+        for is_in, class_id, weight in marks:
+            expected[class_id] += (1.0 if given_weights is None else weight) * is_in
+        assert counts.tolist() == expected.tolist()

@@ -1,4 +1,4 @@
-"""Rows that rules cover, found tile by tile in the rows' own order and in that of leaves, against one row at a time."""
+"""Rows that rules cover, and where rows are, by masks in any blocks, against one row at a time."""
 
 from __future__ import annotations
 
@@ -14,49 +14,41 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting import coverage
-from secateur.counting.coverage import find_overlap, find_winners, find_winners_and_overlap
+from secateur.counting import masks
+from secateur.rows import row_source
 from secateur.rows import rows as rows_module
 from secateur.rows.checking import check_rows
-from secateur.rows.rows import Rows
-from secateur.tree.paths import trace_paths
-
-
-def by_tiles() -> Any:
-    """Have rows covered by compiled tiles."""
-    return mock.patch.object(coverage, "PLAIN_PAIRS", -1)
+from secateur.rules.line_routes import place_rows
 
 
 @given(tree=strategies.trees(max_leaves=12), data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_winners_and_overlap_are_those_of_one_row_at_a_time(tree: Any, data: st.DataObject) -> None:
-    X, y, _ = data.draw(strategies.labelled_rows(tree, max_rows=80))
-    paths = trace_paths(tree)
-    deleted = np.array(data.draw(strategies.lists_of(st.booleans(), len(paths.links))), dtype=bool)
-    ranking = np.array(data.draw(st.permutations(range(paths.n_rules))))
-    rows = Rows.of(np.ascontiguousarray(check_rows(tree, X).matrix))
-    kept = [paths.links[paths.entries(rule)][~deleted[paths.entries(rule)]].tolist() for rule in range(paths.n_rules)]
-    covers = np.array([[oracles.satisfies(tree, row, links) for links in kept] for row in rows.matrix], dtype=bool)
-    of_class = [covers[:, paths.leaf_class == class_id].any(axis=1) for class_id in range(tree.n_classes)]
-    with by_tiles():
-        winners, conflict, covered, counts = find_winners_and_overlap(tree, paths, deleted, ranking, rows, y)
-        some = find_winners(tree, paths, deleted, ranking[:2], rows)
-        overlap = find_overlap(tree, paths, deleted, rows, ranking)
-        of_some = find_winners_and_overlap(tree, paths, deleted, ranking[:2], rows, y)
-        overlap_of_some = find_overlap(tree, paths, deleted, rows, ranking[:2])
-    np.testing.assert_array_equal(winners, ranking[covers[:, ranking].argmax(axis=1)])
-    np.testing.assert_array_equal(conflict, np.sum(of_class, axis=0) > 1)
-    np.testing.assert_array_equal(covered, covers.any(axis=1))
-    np.testing.assert_array_equal(overlap, [conflict, covered])
-    first_two = np.where(covers[:, ranking[:2]].any(axis=1), ranking[:2][covers[:, ranking[:2]].argmax(axis=1)], -1)
-    np.testing.assert_array_equal(some, first_two)
-    np.testing.assert_array_equal(of_some[0], first_two)
-    some_covers, some_classes = covers[:, ranking[:2]], paths.leaf_class[ranking[:2]]
-    in_conflict = some_covers.all(axis=1) & (len(set(some_classes.tolist())) > 1)
-    np.testing.assert_array_equal(of_some[1:3], [in_conflict, some_covers.any(axis=1)])
-    np.testing.assert_array_equal(overlap_of_some, of_some[1:3])
-    by_class = [covers[y == class_id].sum(axis=0) for class_id in range(tree.n_classes)]
-    np.testing.assert_array_equal(counts, np.transpose(by_class))
+def test_places_and_overlap_are_those_of_one_row_at_a_time(tree: Any, data: st.DataObject) -> None:
+    X, y, _ = data.draw(strategies.labelled_rows(tree, max_rows=150))
+    method = data.draw(st.sampled_from(["exact", "mismatch", "none"]))
+    each_leaf = secateur.simplify(tree, X, tree.classes[y], method=method, each_leaf=True)
+    made = [each_leaf, secateur.simplify(tree, X, tree.classes[y], method=method)]
+    if method == "exact":
+        made.append(secateur.simplify(tree, each_leaf=True))  # without rows, that of a row's own leaf wins
+    rows = check_rows(tree, X)
+    for rules in made:
+        kept = [rule.kept_ids for rule in rules]
+        covers = np.array([[oracles.satisfies(tree, row, links) for links in kept] for row in X], dtype=bool)
+        np.testing.assert_array_equal(rules.covers(X), covers.reshape(len(X), len(rules)))
+        classes = rules.class_ids[rules.line_of_place[rules.leaves]]
+        of_class = [covers[:, classes == class_id].any(axis=1) for class_id in range(tree.n_classes)]
+        leaf = [rules.place_of_leaf[oracles.walk(tree, row)] for row in X]
+        for mask_bytes in (0, 1 << 26):
+            rows.packed.clear()
+            with mock.patch.object(masks, "MASK_BYTES", mask_bytes):
+                placed, counts = place_rows(rules, rows, y)
+            assert placed.leaf.tolist() == leaf
+            np.testing.assert_array_equal(placed.covered, covers.any(axis=1))
+            np.testing.assert_array_equal(placed.conflict, np.sum(of_class, axis=0) > 1)
+            np.testing.assert_array_equal(counts, rules.counts if rules.is_ranked else counts)
+            np.testing.assert_array_equal(placed.line, rules.apply(X))
+            for row, line in enumerate(placed.line.tolist()):
+                assert line in (rules.line_of_place[rules.leaves[covers[row]]]) or rules.lines[line].is_otherwise
 
 
 FORMS = {
@@ -68,16 +60,21 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_blocks_of_every_form_are_covered_alike(form: str) -> None:
-    """Several blocks, the last of them not full; of a wide table the model uses few columns."""
+@pytest.mark.parametrize("each_leaf", [True, False])
+def test_blocks_of_every_form_are_covered_alike(form: str, each_leaf: bool) -> None:
+    """Several blocks and pieces, the last of them not full; of a wide table the model uses few columns."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3_000, 4)).round(2).astype(np.float32)
     y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=3_000) > 0).astype(np.int64)
     table = FORMS[form](X)
     seen = table * (np.arange(table.shape[1]) < 4)  # a constant column is never split
-    rules = secateur.simplify(
-        DecisionTreeClassifier(max_leaf_nodes=200, random_state=0).fit(seen, y), table, y, each_leaf=True
-    )
-    found = rules.audit(table, y).to_dict(), rules.predict(table).tolist()
-    with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", 512):
-        assert found == (rules.audit(table, y).to_dict(), rules.predict(table).tolist())
+    model = DecisionTreeClassifier(max_leaf_nodes=200, random_state=0).fit(seen, y)
+    rules = secateur.simplify(model, table, y, each_leaf=each_leaf)
+    found = rules.audit(table, y).to_dict(), rules.predict(table).tolist(), rules.counts.tolist()
+    with (
+        mock.patch.multiple(masks, BLOCK_ROWS=512, MASK_BYTES=1 << 16),
+        mock.patch.object(rows_module, "BLOCK_ROWS", 512),
+        mock.patch.object(row_source, "PIECE_ROWS", 700),
+    ):
+        again = secateur.simplify(model, table, y, each_leaf=each_leaf)
+        assert found == (rules.audit(table, y).to_dict(), rules.predict(table).tolist(), again.counts.tolist())

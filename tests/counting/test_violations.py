@@ -1,8 +1,9 @@
-"""Rows counted by pattern: compiled tiles against numpy, and both against walking one row at a time."""
+"""Rows counted by pattern, in any blocks, against walking one row at a time."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest import mock
 
@@ -21,11 +22,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.choosing import choose_lines
-from secateur.counting import coverage, violations
-from secateur.counting.tile_arguments import make_tests
-from secateur.counting.training_evidence import RowEvidence
+from secateur.counting import masks, violations
+from secateur.counting.training_evidence import RowEvidence, count_without_one
 from secateur.errors import InputError
-from secateur.kernels import running, tiles
+from secateur.kernels import running
 from secateur.rows import rows as rows_module
 from secateur.rows.checking import check_rows
 from secateur.rows.rows import Rows
@@ -44,15 +44,20 @@ def problems(**shape: Any) -> st.SearchStrategy[Problem]:
     )  # sums that are rounded
 
 
-def by_tiles(**changes: int) -> Any:
-    """Have everything counted by compiled tiles, however small it is."""
-    return mock.patch.multiple(violations, PLAIN_PAIRS=-1, **changes)
+@contextmanager
+def in_blocks(n_rows: int = 64, **changes: int) -> Iterator[None]:
+    """Have masks made of few rows at a time, rows of large trees walk, and rows of few patterns looked at singly."""
+    with (
+        mock.patch.multiple(masks, BLOCK_ROWS=n_rows, MASK_BYTES=0),
+        mock.patch.multiple(violations, SPLIT_TESTS=1, MASKED_LEAVES=3, **changes),
+    ):
+        yield
 
 
 @pytest.mark.parametrize("most_numbers", [0, 1 << 20])
 @given(problem=problems(max_leaves=12), data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_tiles_numpy_and_one_row_at_a_time_agree(most_numbers: int, problem: Problem, data: st.DataObject) -> None:
+def test_masks_in_blocks_and_one_row_at_a_time_agree(most_numbers: int, problem: Problem, data: st.DataObject) -> None:
     """Also sums of weights, to the last bit."""
     tree, (X, y, w) = problem
     paths = trace_paths(tree)
@@ -63,7 +68,7 @@ def test_tiles_numpy_and_one_row_at_a_time_agree(most_numbers: int, problem: Pro
         evidence = RowEvidence(tree, check_rows(tree, X), y, weights)
         with mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
             small = evidence.count_violations(paths, deleted, opened)
-            with by_tiles():
+            with in_blocks():
                 large = evidence.count_violations(paths, deleted, opened)
         assert small.is_paired == large.is_paired == (most_numbers == 0 and bool((deleted | opened).any()))
         np.testing.assert_array_equal(small.cells, large.cells)
@@ -85,8 +90,7 @@ def assert_same_of_every_form(evidence: RowEvidence, found: Any, deleted: Any, m
     ]
     for rows in listed:
         other = RowEvidence(tree, rows, evidence.class_ids, evidence.weights)
-        by_numpy = mock.patch.multiple(violations, PLAIN_PAIRS=sys.maxsize, PLAIN_ROWS=64)
-        for way in (by_tiles(), by_numpy):
+        for way in (in_blocks(), nullcontext()):
             with way, mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
                 same = other.count_violations(found.paths, deleted, found.opened)
             np.testing.assert_array_equal(same.cells, found.cells)
@@ -131,11 +135,7 @@ def test_a_method_deletes_the_same_however_rows_are_counted(method: str, problem
     for weights in (None, w):
         given_rows = {"method": method, "sample_weight": weights, **own_settings(method, tolerance=tolerance)}
         small = secateur.simplify(tree, X, labels, each_leaf=True, **given_rows)
-        with (
-            by_tiles(),
-            mock.patch.object(coverage, "PLAIN_PAIRS", -1),
-            mock.patch.object(rows_module, "PLAIN_ROWS", -1),
-        ):
+        with in_blocks(), mock.patch.object(rows_module, "PLAIN_ROWS", -1):
             large = secateur.simplify(tree, X, labels, each_leaf=True, **given_rows)
             winners, predicted = large.apply(X), large.predict(X)
             audit, of_list = large.audit(X, labels, sample_weight=weights), choose_lines(large).apply(X)
@@ -161,7 +161,7 @@ def test_too_many_patterns_take_several_passes_to_the_same_answer(
     at_once = secateur.simplify(tree, X, labels, method=method, each_leaf=True, **wanted)
     with mock.patch.object(violations, "MOST_NUMBERS", 0):
         in_passes = secateur.simplify(tree, X, labels, method=method, each_leaf=True, **wanted)
-        with by_tiles():
+        with in_blocks():
             by_large_passes = secateur.simplify(
                 tree, X, labels, method=method, each_leaf=True, **own_settings(method, tolerance=tolerance)
             )
@@ -177,16 +177,13 @@ def large() -> tuple[NDArray[np.float64], NDArray[np.int64], DecisionTreeClassif
 
 
 @pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 511, 512, 513, 1024, 3000])
-def test_tiles_and_blocks_meet_without_a_gap(n_rows: int, large: Any) -> None:
-    """Row counts around the word, the tile and the block; more tests a column than are compared one by one."""
+def test_blocks_meet_without_a_gap(n_rows: int, large: Any) -> None:
+    """Row counts around the word and the block; more tests of a column than are compared at once."""
     X, y, model = large
     X, y = X[:n_rows], y[:n_rows]
-    tree = secateur.from_model(model)
-    _, tests, _ = make_tests(tree)
-    assert tests.n_limits.max() > tiles.COMPARED_TESTS
     small = secateur.simplify(model, X, y, method="mismatch", each_leaf=True)
     for block_rows in (512, 1024, 1 << 16):
-        with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", block_rows):
+        with in_blocks(block_rows), mock.patch.object(masks, "LIMITS_AT_ONCE", 7):
             assert secateur.simplify(model, X, y, method="mismatch", each_leaf=True) == small
 
 
@@ -214,7 +211,7 @@ def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any) -> None:
     elif hasattr(table, "columns"):
         table.columns = list("abcd")
     tree = secateur.from_model(model, feature_names=list("abcd"))
-    with by_tiles(), mock.patch.object(rows_module, "BLOCK_ROWS", 512), mock.patch.object(coverage, "PLAIN_PAIRS", -1):
+    with in_blocks(512), mock.patch.object(rows_module, "BLOCK_ROWS", 512):
         rules = secateur.simplify(tree, table, y, method="mismatch", each_leaf=True)
         predicted = rules.predict(table)
     np.testing.assert_array_equal(rules.deleted, expected.deleted)
@@ -228,10 +225,9 @@ def test_one_thread_finds_what_several_find(weights: Any, large: Any) -> None:
     found = []
     for number in (1, 2, 5):
         with (
-            by_tiles(),
-            mock.patch.object(rows_module, "BLOCK_ROWS", 1024),
+            in_blocks(128),
+            mock.patch.object(masks, "MASK_BYTES", 1 << 26),
             mock.patch.object(running, "n_threads", return_value=number),
-            mock.patch.object(violations, "n_threads", return_value=number),
         ):
             found.append(secateur.simplify(model, X, y, sample_weight=weights, method="mismatch", each_leaf=True))
     assert found[0] == found[1] == found[2]
@@ -249,7 +245,7 @@ def test_certificates_and_diagnoses_do_not_depend_on_how_rows_are_counted(proble
         return
     diagnosis = secateur.diagnose(tree, X, labels)
     for changes in ({}, {"MOST_NUMBERS": 0}, {"MOST_NUMBERS": 30}):
-        with by_tiles(**changes):
+        with in_blocks(**changes):
             assert secateur.simplify(tree, X, labels, method="mismatch-certified", each_leaf=True) == small
             assert list(secateur.diagnose(tree, X, labels)) == list(diagnosis)
 
@@ -277,3 +273,26 @@ def test_an_error_in_a_thread_reaches_the_caller() -> None:
 
     with mock.patch.object(running, "n_threads", return_value=2), pytest.raises(ValueError, match="three"):
         list(running.map_in_threads(fail, range(50)))
+
+
+@pytest.mark.parametrize("few_classes", [0, 8])
+@given(problem=problems(max_leaves=12))
+@settings(max_examples=60, deadline=None)
+def test_rows_of_a_rule_without_one_condition_are_those_that_satisfy_all_others(
+    few_classes: int, problem: Problem
+) -> None:
+    tree, (X, y, _) = problem
+    rows, class_ids = check_rows(tree, X), np.asarray(y)
+    paths, shape = trace_paths(tree), tree.n_classes
+    evidence = RowEvidence(tree, rows, class_ids, None)
+    with in_blocks(FEW_CLASSES=few_classes):
+        leaf_counts, counts = count_without_one(evidence, paths)
+    holds = masks.unpack_bits(masks.pack_links(tree, rows), rows.n_rows)
+    for rule in range(paths.n_rules):
+        span = paths.entries(rule)
+        links = paths.links[span].tolist()
+        expected = np.bincount(class_ids[holds[[0, *links]].all(axis=0)], minlength=shape)
+        assert leaf_counts[rule].tolist() == expected.tolist()
+        for entry, link in zip(range(span.start, span.stop), links, strict=True):
+            others = holds[[0, *(one for one in links if one != link)]].all(axis=0)
+            assert counts[entry].tolist() == np.bincount(class_ids[others], minlength=shape).tolist()

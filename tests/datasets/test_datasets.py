@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from secateur.datasets import DATASETS, PUBLISHED, load
-from secateur.datasets.dataset import encode
+from secateur.datasets import DATASETS, PUBLISHED, encode, load
 from secateur.errors import InputError, ParameterError
 from secateur.lab import published
 

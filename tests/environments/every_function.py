@@ -140,15 +140,15 @@ def call_all(where: Path) -> dict[str, str]:
             evidence,
         ),
         *(selection, selection.curve[0], diagnosis, diagnosis[0], diagnosis.pairs(), approximation.fidelity),
-        *(approximation.fidelity.overall, approximation.fidelity.weakest, many, many.audit(X, y), many.merged()),
+        *(approximation.fidelity.overall, approximation.fidelity.weakest, many, many.audit(X, y)),
         *(
-            many.merged()[0],
             rules.explain(X[0]),
             rules.explain(X[:3]),
             rules.verify(),
             rules.diff(other),
             rules.diff(other).changes[0],
             leaves.overlaps(X),
+            secateur.results.parse_policy("1 if x0 > 1; otherwise 0", ["x0", "x1", "x2", "x3"], [0, 1, 2]),
         ),
         *(rules.plot(), classifier, regressor, regressor.rules_.audit(X, X[:, 0]), secateur.diagnose(forest, X, y)),
     ]

@@ -25,9 +25,8 @@ import secateur
 from secateur.errors import ParameterError
 from secateur.export.csv import guard_cell, rules_to_csv, write_csv
 from secateur.export.formats import FORMATS, FRAME, Format, find_format, write_format, write_rules
-from secateur.export.latex import escape_latex, rules_to_latex
 from secateur.export.listing import make_listing
-from secateur.export.markdown import escape_markdown, rules_to_markdown
+from secateur.export.markup import escape_latex, escape_markdown, rules_to_latex, rules_to_markdown
 from secateur.export.plain_names import one_line
 from secateur.words.conditions import join_conditions
 from secateur.words.plain_words import join_asked
@@ -283,8 +282,8 @@ def test_rules_are_written_by_keyword_options() -> None:
             ("text", {"width": width}, "Expected width as a whole number from 1 on")
             for width in (0, -3, "a", 1.5, True)
         ),
-        ("sql", {"dialect": "oracle"}, "no dialect 'oracle'"),
-        ("sql", {"names": "abc"}, "Expected a name for each of rule, prediction, reliability, found the text 'abc'"),
+        ("sql", {"dialect": "access"}, "no dialect 'access'"),
+        ("sql", {"names": "abc"}, "Expected a name for each of rule, prediction, share, found the text 'abc'"),
         ("sql", {"table": "a..b"}, "found 'a..b'"),
         ("python", {"name": "class"}, "a name that a Python function can have"),
         ("frame", {"library": "arrow"}, "found 'arrow'"),

@@ -63,7 +63,7 @@ Right for 100.0% of 8 training rows; always saying - is right for 62.5%.
 +: finds 3 of 3 in training (100.0%); of 3 that it names, 3 are + (100.0%, 2.67 times the share in all rows). \
 AUC 1.000 (tree 1.000).
 New rows usually do worse than training rows: measure(X_new, y_new) counts them.
-No answer changes for any possible row."""
+Compared with the tree, no answer changes for any possible row."""
 
 
 @pytest.mark.parametrize(("form", "golden"), [("each leaf", GOLDEN_TEXT), ("list", LIST_TEXT)])
@@ -405,7 +405,7 @@ def test_a_terminal_table_shows_every_line(rules: secateur.Rules, form: str) -> 
     console.print(rules)
     shown = console.export_text()
     if form == "list":
-        assert "1 rule with 2 conditions; the tree has 3 with 5" in shown
+        assert "2 lines with 2 conditions; the tree has 3 rules with 5" in shown
         assert "otherwise" in shown
     else:
         assert "One rule for each of 3 leaves, by sibling: 4 of 5 conditions left" in shown

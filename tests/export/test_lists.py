@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.choosing import choose_lines
-from secateur.export.latex import escape_latex
+from secateur.export.markup import escape_latex
 from secateur.results.answer import describe_rarer_line
 from secateur.rules.decision_list import make_decision_list
 
@@ -167,7 +167,8 @@ def test_the_text_reads_like_this() -> None:
         "New rows usually do worse than training rows: measure(X_new, y_new) counts them.",
         "At most 2 % of the training rows, of all and of each class, get another class than from the tree, or a share "
         "more than 10 points away; on new rows that may be more.",
-        "“States” is the probability of malignant that the list gives a row, from training rows.",
+        "“States” is the probability of malignant that the list gives a row: the share in training, kept within 10 "
+        "points of every leaf that the line answers for.",
     ]
 
 
@@ -216,7 +217,7 @@ def test_lines_keep_their_numbers_where_others_are_left_out(monkeypatch: pytest.
     assert rules.n_lines > 3
     monkeypatch.setattr("secateur.export.html.SHOWN_RULES", 2)
     shown = rules._repr_html_()
-    assert re.findall(r"<tr><td>(\d+)</td>", shown) == ["1", "2"]
+    assert re.findall(r"<tr><td[^>]*>(\d+)</td>", shown) == ["1", "2"]
     assert f"… and {rules.n_lines - 2} more" in shown
 
 
@@ -226,7 +227,7 @@ def test_rules_without_rows_say_that_numbers_are_not_known() -> None:
         "1. home if age ≤ 0.8 and (ward is A or B)   rows unknown",
         "2. back otherwise                           rows unknown",
         "",
-        "No answer changes for any possible row.",
+        "Compared with the tree, no answer changes for any possible row.",
     ]
     assert "& home & rows unknown" in rules.to_latex()
     assert json.loads(rules.to_json())["lines"][0]["class_counts"] is None

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.errors import ParameterError
-from secateur.export.notebook_tables import write_notebook_table
+from secateur.export.html import write_notebook_table
 from secateur.tree.tree import Tree
 
 HOSTILE = "<b>&\"'\x00"
@@ -58,9 +58,18 @@ def test_the_list_shows_every_rule_and_otherwise(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["list.svg"]
     assert (tmp_path / "list.svg").read_text(encoding="utf-8") == picture.svg == picture._repr_svg_()
     untold = words_of(secateur.simplify(model, **NAMES).plot().svg)
-    assert f"{len(rules)} rules with {rules.n_conditions} conditions; the tree has " in untold, (
+    assert f"{rules.n_lines} lines with {rules.n_conditions} conditions; the tree has " in untold, (
         "the title, without rows"
     )
+
+
+def test_a_picture_shrinks_with_its_frame_and_wraps_the_names_of_classes() -> None:
+    model, X, y = hostile_problem()
+    names = ["a class whose name is far too long for one line", "yes"]
+    svg = secateur.simplify(model, X, y, class_names=names).plot().svg
+    assert "max-width:100%" in str(read(svg).get("style"))
+    chips = [text for text in read(svg).iter(f"{SVG}text") if text.get("text-anchor") == "middle"]
+    assert names[0] in " ".join("".join(text.itertext()) for text in chips)
 
 
 def test_one_rule_for_each_leaf_is_drawn_too() -> None:
@@ -106,7 +115,7 @@ def test_notebooks_show_tables_in_which_names_are_escaped() -> None:
     ]
     for one in shown:
         html = one._repr_html_()
-        assert "<table" in html or "No two rules" in html, type(one)
+        assert "<table" in html or "No two rules" in html or one is trees, type(one)  # of a forest, two sentences
         assert '<b>&"' not in html, type(one)
 
 

@@ -162,7 +162,9 @@ def test_other_dialects_decide_alike_once_translated_for_duckdb(form: str, data:
     probe = data.draw(probes_of(form))
     # SQL Server and MySQL have neither NaN nor infinity, so nothing looks for them.
     odd = [any(isinstance(v, float) and not math.isfinite(v) for v in row.values()) for row in probe.rows]
-    dialect = data.draw(st.sampled_from([name for name in DIALECTS if name not in ("duckdb", "postgres", "sqlite")]))
+    dialect = data.draw(
+        st.sampled_from([name for name in DIALECTS if name not in ("duckdb", "postgres", "sqlite", "oracle")])
+    )
     found = run_duckdb(probe, translate_for_duckdb(rules_to_sql(probe.rules, dialect), dialect))
     if not DIALECTS[dialect].has_infinity:
         found = [answer if strange else own for strange, own, answer in zip(odd, found, probe.answers, strict=True)]
@@ -416,7 +418,7 @@ def test_hostile_names_and_labels_are_data_in_three_databases(postgres: Any, num
 
 @both_forms
 @pytest.mark.parametrize("numbers", [True, False])
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", [name for name in DIALECTS if not DIALECTS[name].plain_only])
 def test_hostile_names_and_labels_survive_in_every_dialect(dialect: str, numbers: bool, form: str) -> None:
     rules = in_form(form, hostile_rules(numbers=numbers))
     if DIALECTS[dialect].ignores_trailing and not numbers:
@@ -424,7 +426,7 @@ def test_hostile_names_and_labels_survive_in_every_dialect(dialect: str, numbers
             rules_to_sql(rules, dialect)
         return
     if dialect == "bigquery":
-        with pytest.raises(ParameterError, match="BigQuery has no column named"):
+        with pytest.raises(ParameterError, match="BigQuery has no name such as"):
             rules_to_sql(rules, dialect)
         return
     statements = sqlglot.parse(rules_to_sql(rules, dialect), dialect=dialect)
@@ -484,9 +486,7 @@ def test_the_added_columns_can_be_named() -> None:
         assert found.fetchall()[0] == ("home", 0.75, 1, 0.8, "A", 7, "mine")
 
 
-@pytest.mark.parametrize(
-    "names", ["rule, prediction, reliability", "RULE, Prediction, age_number", "age_number, ward_label"]
-)
+@pytest.mark.parametrize("names", ["rule, prediction, share", "RULE, Prediction, age_number", "age_number, ward_label"])
 def test_a_table_may_have_columns_that_are_called_like_ours(names: str) -> None:
     rules = ward_rules()
     values = "(0.8, 'A', 7, 7, 7), (0.9, NULL, 7, 7, 7), (0.1, 'C', 7, 7, 7)"
@@ -669,7 +669,7 @@ def test_bigquery_gets_no_name_that_could_end_its_quotes() -> None:
         rules = secateur.simplify(
             replace(ward_rules().tree, feature_names=(name, "ward")), method="none", each_leaf=True
         )
-        with pytest.raises(ParameterError, match="BigQuery has no column named"):
+        with pytest.raises(ParameterError, match="BigQuery has no name such as"):
             rules.to_sql("bigquery")
         with pytest.raises(ParameterError, match="BigQuery has no name such as"):
             ward_rules().to_sql("bigquery", table=[name])
@@ -686,12 +686,13 @@ def test_dialects_have_the_names_that_people_use(alias: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"dialect": "oracle"}, "There is no dialect 'oracle'; choose one of duckdb, postgres"),
+        ({"dialect": "oracle"}, "For Oracle there is plain SQL only: pass plain=True"),
+        ({"dialect": "access"}, "There is no dialect 'access'; choose one of duckdb, postgres"),
         ({"dialect": "postgre"}, "Did you mean 'postgres"),
         ({"table": ""}, "Expected a table such as 'rows'"),
         ({"table": "a..b"}, "found 'a..b'"),
         ({"table": "a.b.c.d"}, "Pass a list of these parts if one of them holds a dot"),
-        ({"names": ("a", "b")}, "Expected a name for each of rule, prediction, reliability, found 2"),
+        ({"names": ("a", "b")}, "Expected a name for each of rule, prediction, share, found 2"),
         ({"table": "a\0b"}, "holds a character that SQL text cannot hold"),
         ({"table": "a\ud800"}, "holds a character that SQL text cannot hold"),
         ({"table": f"a{Generator.SENTINEL_LINE_BREAK}b"}, "holds a character that SQL text cannot hold"),

@@ -30,9 +30,10 @@ from sqlglot import exp
 import secateur
 from secateur import Rules, TreeBuilder, simplify
 from secateur.errors import InputError
-from secateur.export.sql_audit import audit_to_sql, coverage_to_sql
+from secateur.export.sql import audit_to_sql, coverage_to_sql
 from secateur.export.sql_dialects import DIALECTS
-from secateur.results.audit import AuditCounter, AuditCounts, finish_audit
+from secateur.results.audit import finish_audit
+from secateur.results.audit_counts import AuditCounter, AuditCounts
 from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.rows import LabelledRows
 from secateur.spark.audit_groups import add_coverage, count_groups
@@ -143,9 +144,9 @@ def assert_same_counts(case: Case, statement: Any, groups: Any, asked: list[int]
     if taken:
         found, expected = count_groups(case.rules, statement.refusals, taken), case.count_in_memory()
         add_coverage(found, asked, [group for group in coverage if group["taken"]])
-        assert {
-            f.name for f in fields(found) if not np.array_equal(*(getattr(c, f.name) for c in (found, expected)))
-        } == set()
+        assert not len(found.struck)  # where the rows of a struck line would go is counted in memory only
+        names = [one.name for one in fields(found) if one.name != "struck"]
+        assert [n for n in names if not np.array_equal(getattr(found, n), getattr(expected, n))] == []
 
 
 @both_forms
@@ -254,7 +255,9 @@ def test_names_and_labels_cannot_become_code(numbers: bool, form: str) -> None:
 
 
 @both_forms
-@pytest.mark.parametrize("dialect", [name for name in DIALECTS if name not in ("duckdb", "sqlite", "postgres")])
+@pytest.mark.parametrize(
+    "dialect", [name for name in DIALECTS if name not in ("duckdb", "sqlite", "postgres", "oracle")]
+)
 def test_other_dialects_parse_what_is_written(dialect: str, form: str) -> None:
     statement = audit_to_sql(limit_rules(form), "its label", dialect, sample_weight="its weight", by=["ward"])
     read = sqlglot.parse_one(statement.text, dialect=dialect)

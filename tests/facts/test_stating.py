@@ -428,7 +428,7 @@ def test_an_implication_makes_a_condition_irrelevant_and_is_named() -> None:
     assert rules.verify()
     assert rules.verify(np.array([[1.0, 1.0], [0.0, 0.0]]), ["yes", "no"])
     refuted = rules.verify(np.array([[1.0, 1.0], [1.0, 0.0]]), ["yes", "no"])
-    assert "Row 1 contradicts a fact that was given: pregnant = 1 => female = 1." in refuted.failures
+    assert "Row 1 violates a stated fact: pregnant = 1 => female = 1." in refuted.failures
 
 
 def test_columns_of_a_group_are_shuffled_as_one() -> None:

@@ -24,6 +24,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,7 @@ def sum_up(log: Log) -> dict[str, Any]:
             mended[f"{kind}: {before}"] += now in GOOD
     return {
         "inputs": sum(sum(count.values()) for count in counts.values()),
+        "version": version("secateur"),
         "hours": round(sum(chunk["seconds"] for chunk in log.chunks) / 3600, 2),
         "formats": {
             kind: {"numbers": [0, sum(count.values()) - 1], **{name: count[name] for name in (*GOOD, *FAILURES)}}

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-READERS = ("adapters", "export.json", "export.stored_columns", "rows.arrow_files")
+READERS = ("adapters", "export.json", "export.stored", "rows.arrow_files")
 
 
 def main() -> None:

@@ -3,8 +3,9 @@
 A mutant is a copy of the package with one comparison, sign, number, truth value, `not`, `and`, `or` or statement
 changed; messages, annotations and docstrings are left alone. Mutants are drawn by a seed and numbered. The tests of the
 mutant's room run on a copy of the whole tree: first rules of random trees against brute force, then the room's own
-tests until one fails. Nothing is compiled, so that no compiled code of another mutant is taken for its own. What fails
-without a mutant would kill them all: so the tests of each room run on the unchanged tree first.
+tests until one fails, those of the mutant's file before all others. Nothing is compiled, so that no compiled code of
+another mutant is taken for its own. What fails without a mutant would kill them all: so the tests of each room run on
+the unchanged tree first.
 
 ``mutants.json`` says of each survivor why no test can tell it, or that a test is missing.
 """
@@ -23,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -148,12 +150,20 @@ def _limit() -> None:
 def try_mutant(mutant: dict[str, Any], place: Path, tests: list[str] | None = None) -> dict[str, Any]:
     """Run the tests of a mutant's room, or those that are named; tell which of them killed it."""
     told = write_mutant(mutant, place)
-    told["killed_by"] = find_failure(mutant["file"].split("/")[2], place, tests)
+    told["killed_by"] = find_failure(mutant["file"].split("/")[2], place, tests, Path(mutant["file"]).stem)
     shutil.copy(ROOT / mutant["file"], place / mutant["file"])
     return told
 
 
-def find_failure(room: str, place: Path, tests: list[str] | None = None) -> str | None:
+def order_tests(room: str, place: Path, stem: str) -> list[str]:
+    """List the files with tests of a room, those that are named like the mutant's file first."""
+    folders = [place / name for name in TESTS[room]]
+    found = [path for one in folders for path in (sorted(one.rglob("test_*.py")) if one.is_dir() else [one])]
+    is_own = {path: stem.rstrip("s") in path.stem for path in found}
+    return [str(path.relative_to(place)) for path in sorted(found, key=lambda path: not is_own[path])]
+
+
+def find_failure(room: str, place: Path, tests: list[str] | None = None, stem: str = "") -> str | None:
     """Run the tests of a room, or those that are named, on a copy of the tree; tell what failed."""
     paths = os.pathsep.join(str(place / part) for part in ("src", "tests"))
     environment = {**os.environ, "PYTHONPATH": paths, "HYPOTHESIS_PROFILE": "quick", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -161,7 +171,10 @@ def find_failure(room: str, place: Path, tests: list[str] | None = None) -> str 
     slice_of_trees = f"from fuzz.rules_campaign import judge_some; judge_some({TREES})"
     pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not long and not program"]
     pytest += ["-k", SLOW, "-W", "ignore:overflow:RuntimeWarning"]  # sums of bits wrap, which only numpy tells of
-    steps = {"brute force": [sys.executable, "-c", slice_of_trees], "tests": [*pytest, *(tests or TESTS[room])]}
+    steps = {
+        "brute force": [sys.executable, "-c", slice_of_trees],
+        "tests": [*pytest, *(tests or order_tests(room, place, stem))],
+    }
     if tests:
         del steps["brute force"]
     for name, command in steps.items():
@@ -235,6 +248,7 @@ def sum_up(done: list[dict[str, Any]], seed: int) -> dict[str, Any]:
     }
     added = sum("added for it" in (told["killed_by"] or "") for told in done)
     return {
+        "version": version("secateur"),
         "seed": seed,
         "mutants": len(done),
         "killed_by_added_tests": added,

@@ -482,6 +482,7 @@ def sum_up(chunks: Chunks) -> dict[str, Any]:
         "rules": sum(rules.values()),
         "trees": about["trees"],
         "disagreements": about["failed"],
+        "version": secateur.__version__,
         "hours": about["hours"],
         "methods": dict(sorted(rules.items())),
     }

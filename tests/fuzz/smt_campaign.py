@@ -212,6 +212,7 @@ def sum_up(chunks: Chunks) -> dict[str, Any]:
             part = "mutants" if what.startswith("mutant ") else "rules"
             found[part].setdefault(what.removeprefix("mutant "), {})[said] = count
     about = describe_run(chunks)
+    found["version"] = secateur.__version__
     return {"trees": about["trees"], "wrong": about["failed"], "hours": about["hours"], "kinds": kinds, **found}
 
 

@@ -18,7 +18,7 @@ from fuzz.judging import AGREED, REFUSED, BadRefusal, WrongAnswer, check_sentenc
 from secateur import Rules, SecateurError
 from secateur.cli.model_files import load_rules
 from secateur.errors import FormatError
-from secateur.verify.verification import Verification
+from secateur.verify.case import Verification
 
 KEPT = sorted(path for path in (Path(__file__).parent / "corpus").iterdir() if path.suffix != ".md")
 DRAFTS = [path for path in KEPT if path.name.startswith("rules-draft-")]

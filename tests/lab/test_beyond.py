@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from secateur.cli.main import app
 from secateur.datasets import load
 from secateur.lab import beyond, lists
-from secateur.lab.beyond import FRONTS, JOINTLY, FrontPoint, find_fronts, make_study, summarize_beyond
+from secateur.lab.beyond import FRONTS, JOINTLY, FrontPoint, find_fronts, measure_split, summarize_beyond
 from secateur.lab.by_folds import pick_knobs
 from secateur.lab.local_search import LocalSearchTreeClassifier
 from secateur.lab.protocol import ARMS, DATASETS, N_SPLITS, find_arm
@@ -41,21 +41,13 @@ def stored_points(arm: str) -> dict[tuple[str, str], FrontPoint]:
 )
 def test_a_split_gives_the_stored_result(arm: str, dataset: str, data_dir: str) -> None:
     skip_if_older(load_versions("beyond")["scikit-learn"])
-    data = load(dataset, data_dir)
-    picked = pick_knobs(ARMS[arm], data, 3)["rows"]
-    assert picked == one_split("by_folds", arm, dataset)["rows"]
-    study = make_study([{"dataset": dataset, "split": 3, "rows": picked}])
-    found = study.measure(ARMS[arm], data, 3)
-    for ours, theirs in zip(found["rows"], one_split("beyond", arm, dataset)["rows"], strict=True):
+    found = measure_split(ARMS[arm], load(dataset, data_dir), 3)
+    (kept,) = [split for split in load_study("beyond", arm) if (split["dataset"], split["split"]) == (dataset, 3)]
+    for ours, theirs in zip(found["rows"], kept["rows"], strict=True):
         assert ours == pytest.approx(theirs, abs=1e-5)
 
 
-def one_split(study: str, arm: str, dataset: str) -> dict[str, Any]:
-    (found,) = [split for split in load_study(study, arm) if (split["dataset"], split["split"]) == (dataset, 3)]
-    return found
-
-
-@pytest.mark.parametrize("study", ["by_folds", "beyond", "readings"])
+@pytest.mark.parametrize("study", ["beyond", "readings"])
 @pytest.mark.parametrize("arm", ["cart", "optimal"])
 def test_all_splits_of_all_data_sets_are_stored(study: str, arm: str) -> None:
     splits = load_study(study, arm)
@@ -65,16 +57,10 @@ def test_all_splits_of_all_data_sets_are_stored(study: str, arm: str) -> None:
 
 @pytest.mark.parametrize("arm", ["cart", "optimal"])
 def test_no_rule_of_faithful_or_mismatch_ends_beyond_its_tolerance(arm: str) -> None:
-    picked = {
-        (split["dataset"], split["split"], row["method"]): row["picked"]
-        for split in load_study("by_folds", arm)
-        for row in split["rows"]
-    }
     for split in load_study("beyond", arm):
         for row in split["rows"]:
             if row["method"] in ("faithful", "mismatch"):
-                by_folds = picked[split["dataset"], split["split"], row["method"]]
-                tolerance = by_folds if row["knob"] == "by folds" else float(row["knob"])
+                tolerance = row["picked"] if row["knob"] == "by folds" else float(row["knob"])
                 assert row["max_abs_d"] <= tolerance + 1e-9
                 assert row["share_beyond_tolerance"] == 0
             if row["method"] == "faithful":
@@ -90,7 +76,8 @@ def test_what_the_page_says_in_words_about_the_fronts_is_so(arm: str) -> None:
     faithful, exact = [p for p in points if p.method == "faithful"], stored_points(arm)["exact", ""]
     assert all(p.removed < exact.removed and p.conflict == p.macro_dev == 0 for p in faithful)
     assert stored_points(arm)["faithful", "the paper's ε"].mean_abs_delta_p < exact.mean_abs_delta_p / 2
-    picked = [r["picked"] for s in load_study("by_folds", arm) for r in s["rows"] if r["method"] == "faithful"]
+    rows = [row for split in load_study("beyond", arm) for row in split["rows"] if row["knob"] == "by folds"]
+    picked = [row["picked"] for row in rows if row["method"] == "faithful"]
     assert picked.count(0.2) > len(picked) / 2
     quinlan = stored_points(arm)["quinlan", ""]
     assert set(quinlan.fronts) == {*FRONTS, JOINTLY}
@@ -181,7 +168,7 @@ def test_the_largest_move_of_a_rule_is_the_largest_of_all_splits() -> None:
 
 def test_saved_trees_have_no_knob_by_folds(data_dir: str, tmp_path: Path) -> None:
     data = load("backache", data_dir)
-    assert pick_knobs(find_arm("optimal", str(tmp_path)), data, 0)["rows"] == []
+    assert pick_knobs(find_arm("optimal", str(tmp_path)), data, 0) == {}
 
 
 def test_the_tree_of_a_fold_is_fitted_once_for_all_methods(data_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,6 +199,6 @@ def test_the_command_writes_tables_and_figures(data_dir: str, tmp_path: Path) ->
     assert text.count("### What folds pick") == 2
     assert "| sibling (paper) |" in text
     assert text.count("### Lists: how short") == 2
-    assert text.count("| the list |") == 2 * len(lists.FORMS)
+    assert text.count("| the list |") == 2 * (len(lists.EXACT_FORMS) + len(lists.BUDGETS))
     assert text.count("| the tree pruned, leaf by leaf |") == len(lists.BUDGETS) + 1  # of CART trees alone
     assert (tmp_path / "lists.svg").stat().st_size > 1000

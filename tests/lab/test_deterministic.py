@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur import Rules, datasets
-from secateur.datasets.dataset import TABLES
+from secateur.datasets import TABLES
 from secateur.lab import deterministic
 from secateur.lab.deterministic import DeterministicRow, expected_rows, reproduce_deterministic
 from secateur.lab.stored_results import load_counted

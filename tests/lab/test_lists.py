@@ -183,24 +183,11 @@ def test_means_go_over_splits_then_equally_over_data_sets() -> None:
 
 @pytest.mark.parametrize(("dataset", "number"), [("backache", 3), ("german", 11)])
 def test_merging_bounds_alone_is_what_the_trees_own_rules_read(dataset: str, number: int, data_dir: str) -> None:
-    skip_if_older(load_versions("merged")["scikit-learn"])
-    (kept,) = [s for s in load_study("merged", "cart") if (s["dataset"], s["split"]) == (dataset, number)]
-    found = lists.measure_merged(ARMS["cart"], load(dataset, data_dir), number)
-    assert found["rows"][0] == pytest.approx(kept["rows"][0], abs=1e-5)
+    skip_if_older(load_versions("lists")["scikit-learn"])
+    (kept,) = [s for s in load_study("lists", "cart") if (s["dataset"], s["split"]) == (dataset, number)]
+    (merged,) = [row for row in kept["rows"] if row["method"] == lists.MERGED]
     data = load(dataset, data_dir)
     X_train, _, y_train, _ = split_rows(data, number)
     rules = secateur.simplify(ARMS["cart"].fit(data, number, X_train, y_train), method="none", each_leaf=True)
     read = sum(len({rules.tree.feature[rules.paths.parent[edge]] for edge in rule.kept_ids}) for rule in rules)
-    assert found["rows"][0]["read_left"] == pytest.approx(100 * read / sum(len(rule.kept_ids) for rule in rules))
-
-
-def test_conditions_as_read_are_in_percent_of_edges() -> None:
-    def split(rows: list[dict[str, Any]]) -> dict[str, Any]:
-        return {"dataset": "german", "split": 0, "rows": rows}
-
-    merged = split([{"method": lists.MERGED, "read_left": 80.0}])
-    own = split([{"method": LIST, "read_left": 50.0}, {"method": PRUNED, "read_left": None}])
-    found = lists.count_in_edges([own], [merged])
-    assert [row["read_left"] for one in found for row in one["rows"]] == [80.0, 40.0, None]
-    assert all(split["split"] in range(N_SPLITS) for split in load_study("merged", "cart"))
-    assert len(load_study("merged", "cart")) == N_SPLITS * len(DATASETS)
+    assert merged["read_left"] == pytest.approx(100 * read / sum(len(rule.kept_ids) for rule in rules))

@@ -281,17 +281,17 @@ def test_the_splits_that_all_data_sets_have_are_stored(tmp_path: Path) -> None:
     for arm in ("cart", "optimal"):
         for dataset in protocol.DATASETS:
             for number in range(protocol.N_SPLITS):
-                path = output / "by_folds" / arm / dataset / f"{number:02d}.json"
+                path = output / "beyond" / arm / dataset / f"{number:02d}.json"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 found = {"secateur": "1", "scikit-learn": "2", "n_rules": 0, "rows": [{**row, "picked": number / 30}]}
                 path.write_text(json.dumps(found))
-    assert store_run(output, kept) == ["by_folds"]
-    packed = json.loads(gzip.decompress((kept / "by_folds.json.gz").read_bytes()))
+    assert store_run(output, kept) == ["beyond"]
+    packed = json.loads(gzip.decompress((kept / "beyond.json.gz").read_bytes()))
     assert packed["columns"] == ["method", "picked", "allowed"]
     assert packed["arms"]["cart"]["EEG"][1] == {"n_rules": 0, "rows": [["faithful", 0.033333333, True]]}
     path.unlink()  # the last split of the last data set: the others are taken
     store_run(output, kept)
-    packed = json.loads(gzip.decompress((kept / "by_folds.json.gz").read_bytes()))
+    packed = json.loads(gzip.decompress((kept / "beyond.json.gz").read_bytes()))
     assert {len(splits) for splits in packed["arms"]["optimal"].values()} == {protocol.N_SPLITS - 1}
     assert {len(splits) for splits in packed["arms"]["cart"].values()} == {protocol.N_SPLITS}
     (path.parent / "00.json").unlink()

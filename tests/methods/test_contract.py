@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from method_settings import own_settings
 
 import secateur
-import secateur.methods.budget_spending
+import secateur.methods.budgeted
 import secateur.methods.row_mixture
 from secateur.errors import ParameterError
 from secateur.methods import METHODS, find_method
@@ -113,7 +113,7 @@ def test_budgeted_equals_its_slow_version(
     with (
         mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", pool_rows),
         mock.patch.multiple(
-            secateur.methods.budget_spending,
+            secateur.methods.budgeted,
             MOST_VALUES=most_values,
             MOST_CELLS=most_cells,
             MASK_BYTES=mask_bytes,

@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.choosing import BUDGETS, ListForm, _Choosing, choose_lines, choose_lines_by_budget
 from secateur.errors import InputError
-from secateur.methods import row_mixture
-from secateur.methods.sections import Cut
+from secateur.methods import joint_deletion, row_mixture
+from secateur.methods.covering import Cut
 from secateur.tree.tree import Tree
 
 POOL = 60
@@ -114,11 +114,15 @@ def test_the_moves_are_those_of_the_slow_version(tree: Tree, data: st.DataObject
     form = ListForm(data.draw(st.sampled_from([0.05, 0.2, 1.0])), data.draw(st.sampled_from([1, 3])))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_mixture, "POOL_ROWS", POOL)
+        patch.setattr(joint_deletion, "MOST_KINDS", data.draw(st.sampled_from([4, 1 << 62])))
         exact = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, each_leaf=True)
         if not len(exact.paths.links):
             return
         chosen = _Choosing(exact, form)
         ways = chosen.ways
+        patch.setattr(joint_deletion, "MOST_PAIRS", data.draw(st.sampled_from([1, 1 << 17])))
+        for way in ways:
+            way.spend(max(budgets))
     for way in ways:
         slow = Slow(chosen, way.cut, X, w, form.tolerance or 0.1)
         steps = sorted({*(one for one in BUDGETS if one < max(budgets)), *budgets})

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import secateur
 from secateur import choosing
 from secateur.facts.possible_rows import find_feasible
-from secateur.methods.leaf_masks import LeafMasks, list_places
+from secateur.methods.leaves import LeafMasks, list_places
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
 

@@ -36,8 +36,7 @@ from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import ParameterError
 from secateur.kernels import running
 from secateur.methods import Problem, Why
-from secateur.methods.contradictions import find_contradiction
-from secateur.methods.monotonicity import Monotonicity, decide_monotonicity
+from secateur.methods.monotonicity import Monotonicity, decide_monotonicity, find_contradiction
 from secateur.rows.checking import check_rows
 from secateur.rows.rows import Rows
 from secateur.tree.columns import find_cuts

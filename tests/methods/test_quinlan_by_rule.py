@@ -164,11 +164,11 @@ def test_what_is_in_doubt_is_left_to_others() -> None:
     model, X, y = grown(600, 2, missing=False)
     evidence = evidence_of(model, X, y)
     paths = trace_paths(evidence.tree)
-    sure, _ = shorten_by_rule(evidence, paths, Limits(0.01, 1e-12, 1e-9, False))
+    sure, _ = shorten_by_rule(evidence, paths, Limits(0.01, False))
     assert not sure.is_unsure.any()
     n_unsure = []
     for doubt in (1e-8, 0.9):
-        unsure, _ = shorten_by_rule(evidence, paths, Limits(0.01, 1e-12, 1e-9, False, doubt))
+        unsure, _ = shorten_by_rule(evidence, paths, Limits(0.01, False, doubt))
         certain = ~unsure.is_unsure[paths.rule]
         np.testing.assert_array_equal(unsure.what[certain], sure.what[certain])
         n_unsure.append(unsure.is_unsure.sum())
@@ -180,7 +180,7 @@ def test_a_p_value_too_small_to_have_digits_is_left_to_others(n_rows: int) -> No
     X, y = np.repeat([[0.0], [1.0]], n_rows, axis=0), np.repeat([0, 1], n_rows)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)
     evidence = evidence_of(model, X, y)
-    outcome, _ = shorten_by_rule(evidence, trace_paths(evidence.tree), Limits(0.0, 1e-12, 1e-9, False))
+    outcome, _ = shorten_by_rule(evidence, trace_paths(evidence.tree), Limits(0.0, False))
     assert outcome.is_unsure.all()
     check_same(simplify(model, X, y, True, alpha=0.0), simplify(model, X, y, False, alpha=0.0))
 

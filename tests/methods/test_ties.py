@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.choosing import ListForm, choose_lines
 from secateur.methods import row_mixture
-from secateur.methods.leaf_masks import list_places
+from secateur.methods.leaves import list_places
 from secateur.tree.shares import compare_reliability
 from secateur.tree.tree import Tree
 from secateur.verify.case import find_beyond

@@ -204,7 +204,7 @@ LINE_PATTERNS = {
     "text": r"(?m)^ *\d+\. .*$",
     "Markdown": r"(?m)^\| \d+ \|.*$",
     "terminal": r"(?m)^│ +\d+ │.*$",
-    "notebook": r"<tr><td>\d+</td>.*?</tr>",
+    "notebook": r"<tr><td[^>]*>\d+</td>.*?</tr>",
 }
 Sentences = tuple[tuple[str, ...], ...]  # those that must be told, each as one of several
 

@@ -40,7 +40,7 @@ def test_the_page_counts_held_out_rows_and_agreement(rules: secateur.Rules) -> N
 
 def test_the_page_never_says_that_no_answer_changes(rules: secateur.Rules) -> None:
     page = rules.to_html()
-    assert "No answer changes" not in page
+    assert "no answer changes" not in page
     assert "Same answer as the model" in page
     assert "held-out rows, the model says the same for" in page
     assert rules.fidelity is not None

@@ -8,9 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ import oracles
 import pandas as pd
 import pytest
 import strategies
+from browsing import CHROMIUM, launch, quiet_page, wait_until
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
@@ -39,14 +38,8 @@ from secateur.tree.columns import ColumnParser, Columns, show_text
 from secateur.words.conditions import read_count, read_share
 from secateur.words.plain_words import read_asked
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser and is not installed")
-CHROMIUM = shutil.which("chromium")
+pytest.importorskip("playwright.sync_api", reason="playwright drives the browser and is not installed")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
-
-ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
 
 Open = Callable[..., Any]
 BUDGETS = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
@@ -54,27 +47,8 @@ BUDGETS = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with launch() as browser:
         yield browser
-        browser.close()
-
-
-@contextmanager
-def quiet_page(browser: Any, path: Path, **options: Any) -> Iterator[Any]:
-    """A page of the report in a file; it may report no error, ask for nothing and open no dialog."""
-    page = browser.new_page(**{"viewport": {"width": 1200, "height": 900}, **options})
-    wrong: list[str] = []
-    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
-    requested: list[str] = []
-    page.on("request", lambda request: requested.append(request.url))
-    page.goto(path.as_uri())
-    yield page
-    page.close()
-    assert wrong == []
-    assert requested == [path.as_uri()]
 
 
 @pytest.fixture
@@ -152,15 +126,6 @@ def settle(page: Any) -> None:
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def wait_until(page: Any, expression: str, arg: Any = None) -> None:
-    """Wait until an expression is true; playwright's own way evaluates text in the page, which its policy forbids."""
-    for _ in range(200):
-        if page.evaluate(expression, arg):
-            return
-        page.wait_for_timeout(25)
-    pytest.fail(f"never true: {expression}")
-
-
 def near_thresholds(tree: secateur.Tree, feature: int) -> list[float]:
     """Every threshold of a feature, and the doubles and singles beside it."""
     kind = np.dtype(tree.dtype).type
@@ -192,7 +157,7 @@ def test_the_first_screen_answers_what_grounds_how_right_against_what_and_how_fa
                 "A decision tree predicts diagnosis: malignant or benign",
                 f"Right for {right:.1%} of 284 unseen rows",
                 f"always saying benign is right for {guess:.1%}.",
-                "No answer changes, and no probability moves by more than 10 points, for any possible row.",
+                "Compared with the tree, no answer changes, and no probability moves by more than 10 points, for any",
             ):
                 assert words in text
             answer = page.locator("#row-answer").bounding_box()
@@ -217,7 +182,7 @@ def test_the_slider_changes_the_list_and_its_numbers(open_report: Open, tmp_path
         assert page.locator("#fig-right").text_content() == share(audit.accuracy / 100)
         same = "always" if made.is_exact else share(audit.agreement / 100)
         assert page.locator("#fig-same").text_content() == same
-        assert page.locator("#fig-rules").text_content() == f"{len(made)} rule{'s' * (len(made) != 1)}"
+        assert page.locator("#fig-rules").text_content() == f"{made.n_lines} lines"
         assert page.locator("#fig-sections").text_content() == f"in {len(made.sections)} sections, "
         assert page.locator("#fig-conditions").text_content() == str(made.n_conditions)
         assert page.locator("#guarantee").text_content() == made.guarantee
@@ -332,6 +297,7 @@ def test_the_diagnosis_of_a_leafs_rule_opens_by_keyboard(open_report: Open) -> N
     page = open_report(rules)
     page.locator("#leaves > summary").click()
     buttons = page.locator("#rule-rows .diagnose")
+    buttons.last.wait_for()  # they are drawn when the part has opened
     assert buttons.count() == len(rules)
     found = secateur.diagnose(rules.tree, data.data, data.target)
     for place in (1, 3, 7):
@@ -537,13 +503,13 @@ def test_the_page_fits_a_narrow_window_and_a_sheet_of_paper(open_report: Open, t
     page = open_report(rules, viewport=PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     chip = page.locator("#dial-open")
-    assert re.fullmatch(r"\d+ rules · exact · right [\d.]+%", chip.text_content())
+    assert re.fullmatch(r"\d+ lines · exact · right [\d.]+%", chip.text_content())
     assert page.locator("#dial").bounding_box()["height"] < 60
     assert not page.locator("#slider").is_visible()
     chip.click()
     assert page.locator("#slider").is_visible()
     page.locator("#slider").fill("0")
-    assert re.fullmatch(r"\d+ rules? · differs on [\d.]+% · right [\d.]+%", chip.text_content())
+    assert re.fullmatch(r"\d+ lines? · differs on [\d.]+% · right [\d.]+%", chip.text_content())
     answer = page.locator("#row-answer")
     page.locator("#row-fields input").last.scroll_into_view_if_needed()
     box = answer.bounding_box()
@@ -1332,7 +1298,22 @@ def test_the_desk_shows_list_case_and_cut_offs_at_once(browser: Any, tmp_path: P
         flagged = 0 if np.ndim(rows[2]) == 0 else int(rows[2][1])
         said = page.locator("#cuts-said").text_content()
         assert said.startswith(f"misses {missed} of {total} malignant · flags {flagged} that are not")
-        assert said.endswith(f"cost {5 * missed + flagged}")
+        by_hand = int(np.sum(rows[1]))
+        not_priced = f", without what it costs to look at {by_hand} by hand" if by_hand else ""
+        assert said.endswith(f"cost {5 * missed + flagged}{not_priced}")
+    answered = page.evaluate(
+        "(({ line }) => secateur.listNow().lines[line].share)(secateur.decide(secateur.entries()))"
+    )
+    assert answered is not None
+    assert page.locator("#row-answer .action").text_content() in (
+        " → let pass",
+        " → look by hand",
+        " → flag as malignant",
+    )
+    assert page.locator("#said-first").text_content() == page.locator("#said-right").text_content().split("\n")[0]
+    assert page.locator(".example-only").is_visible()  # until a person types
+    page.locator("#field-0").fill("1")
+    assert not page.locator(".example-only").is_visible()
     page.close()
 
 

@@ -204,7 +204,7 @@ def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> 
     exact = summary["lists"][summary["list"]]
     trained = f"{(model.predict(X[::2]) == y[::2]).mean():.1%}"
     assert exact["right"].startswith(
-        f"Right for {right} of 284 unseen rows, {trained} in training; always saying benign is right for {guessed}. "
+        f"Right for {right} of 284 unseen rows, {trained} in training; always saying benign is right for {guessed}.\n"
         "malignant: finds 95 of 110 unseen (86.4%); "
     )
     assert exact["interest"] == {
@@ -214,7 +214,8 @@ def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> 
     assert [line["words"] for line in exact["lines"]] == [describe_rows(line) for line in measured.lines]
     assert summarize(measured)["lists"][summary["list"]]["lines"] == exact["lines"]
     assert exact["faithful"] == (
-        "No answer changes, and no probability moves by more than 10 points, for any possible row."
+        "Compared with the tree, no answer changes, and no probability moves by more than 10 points, for any possible "
+        "row."
     )
     short = summary["lists"][0]
     share = f"{short['measured']['disagreement'] / 100:.1%}"
@@ -231,7 +232,7 @@ def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> 
     )
     assert short["right"].startswith(
         f"Right for {(made.predict(X[1::2]) == y[1::2]).mean():.1%} of 284 unseen rows (the tree: {right}), "
-        f"{(made.predict(X[::2]) == y[::2]).mean():.1%} in training; always saying benign is right for {guessed}. "
+        f"{(made.predict(X[::2]) == y[::2]).mean():.1%} in training; always saying benign is right for {guessed}.\n"
     )
 
 
@@ -462,7 +463,7 @@ def test_the_page_says_what_it_was_made_of_and_what_rows_that_were_not_seen_say(
     found = summarize(rules)
     told = " ".join(found["meta"]["told"])
     assert re.search(r"285 training rows, data [0-9a-f]{8} 284 unseen rows tree [0-9a-f]{8} made \d+ \w+ 20\d\d", told)
-    assert found["meta"]["proved"] == "proved by an independent checker"
+    assert found["meta"]["proved"] == "same answers as the tree: proved by an independent checker"
     assert summarize(rules.strike(0))["meta"]["proved"] == "", "an edited list promises nothing for every row"
     other = summarize(secateur.simplify(model, X[1::2], y[1::2]))["meta"]["told"]
     assert other[0] != found["meta"]["told"][0]
@@ -476,7 +477,7 @@ def test_the_page_says_what_it_was_made_of_and_what_rows_that_were_not_seen_say(
         assert [line["counts"] for line in shown["lines"]] == made.counts.tolist()
     assert "284 unseen rows" in found["lists"][-1]["right"]
     assert found["copies"]["text"] == rules.to_text()
-    assert found["copies"]["SQL"] == rules.to_sql()
+    assert found["copies"]["SQL"] == rules.to_sql(plain=True)
     for field in found["form"]["fields"]:
         column = X[::2][field["name"]]
         assert field["seen"][0] == pytest.approx(column.min(), rel=1e-5)

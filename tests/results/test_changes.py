@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.errors import ParameterError
-from secateur.results.changes import Change, find_changes
+from secateur.results.row_reading import Change, find_changes
 from secateur.tree.tree import Tree
 
 
@@ -135,3 +135,12 @@ def test_a_letter_has_at_most_four_reasons_and_what_would_change_it() -> None:
         n_asked = len(one.own_rule.whole_conditions)
         assert len(told) == min(n_asked, 4) + (n_asked > 4)
         assert more.count("\n- ") == min(len(one.changes), 4)
+
+
+def test_changes_and_letters_name_classes_as_they_are_shown() -> None:
+    X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    told = secateur.simplify(model, X, y, class_names=["malignant", "benign"]).explain(X[0], changes=True)
+    assert told.changes[0].prediction == 1
+    assert ": benign" in str(told)
+    assert told.letter().endswith(": benign\n")

@@ -296,5 +296,5 @@ def test_a_rule_that_several_leaves_have_is_one_change() -> None:
 
 
 def test_what_is_not_rules_cannot_be_compared() -> None:
-    with pytest.raises(secateur.SecateurError, match="Expected rules to compare with, found str"):
+    with pytest.raises(secateur.SecateurError, match="Expected rules, a policy or a model to compare with, found str"):
         train(0, "exact", missing=False).diff("x")  # type: ignore[arg-type]

@@ -15,8 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur import datasets
 from secateur.errors import InputError, ParameterError
-from secateur.results.costs import find_cutoff, parse_costs
-from secateur.results.measures import find_expected, measure_rules, rank_lines
+from secateur.results.measures import find_cutoff, find_expected, measure_rules, parse_costs, rank_lines
 from secateur.results.shifts import find_psi
 from secateur.results.statistics import expect_share
 
@@ -179,16 +178,18 @@ def test_swap_sets_equal_a_count_by_hand() -> None:
     assert RULES.diff(later, X).swaps.gain is None  # type: ignore[union-attr]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["german", "cancer", "heart-h", "adult"])
-def test_printed_intervals_hold_on_a_fresh_part(name: str) -> None:
-    """Half of the rows to fit, a quarter to measure, a quarter that nobody saw, twenty times."""
-    try:
-        data = datasets.load(name)
-    except InputError:
-        pytest.skip("its file is not at hand")
+@pytest.mark.parametrize(
+    ("name", "n_times"),
+    [
+        ("german", 4),
+        *(pytest.param(one, 20, marks=pytest.mark.long) for one in ("german", "cancer", "heart-h", "adult")),
+    ],
+)
+def test_printed_intervals_hold_on_a_fresh_part(name: str, n_times: int, data_dir: str) -> None:
+    """Half of the rows to fit, a quarter to measure, a quarter that nobody saw, a number of times."""
+    data = datasets.load(name, data_dir)
     n_lines = n_held = 0
-    for seed in range(20):
+    for seed in range(n_times):
         order = np.random.default_rng(seed).permutation(len(data.y))[:8000]
         train, new, fresh = np.split(order, [len(order) // 2, 3 * len(order) // 4])
         model = DecisionTreeClassifier(max_depth=5, min_samples_leaf=5, random_state=0).fit(
@@ -204,14 +205,11 @@ def test_printed_intervals_hold_on_a_fresh_part(name: str) -> None:
     assert n_held >= 0.94 * n_lines, (name, n_held, n_lines)
 
 
-@pytest.mark.long
-def test_the_cut_off_of_german_costs_less_than_refusing_everybody() -> None:
-    try:
-        data = datasets.load("german")
-    except InputError:
-        pytest.skip("its file is not at hand")
+@pytest.mark.parametrize("n_times", [3, pytest.param(10, marks=pytest.mark.long)])
+def test_the_cut_off_of_german_costs_less_than_refusing_everybody(n_times: int, data_dir: str) -> None:
+    data = datasets.load("german", data_dir)
     prices = []
-    for seed in range(10):
+    for seed in range(n_times):
         order = np.random.default_rng(seed).permutation(1000)
         train, new = order[:750], order[750:]
         model = DecisionTreeClassifier(max_depth=5, min_samples_leaf=5, random_state=0).fit(

@@ -17,7 +17,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting import coverage, overlap_pairs
+from secateur.counting import coverage, masks
 from secateur.errors import InputError
 from secateur.tree.tree import Tree
 
@@ -49,7 +49,7 @@ def test_pairs_that_share_rows_are_those_of_one_row_at_a_time(
     rules = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, each_leaf=True, **settings)
     # Blocks of 64 rows, and pairs in pieces, listed or multiplied.
     sizes = {"MOST_PAIRS": most_pairs, "MOST_MARKS": 10 * most_pairs, "LISTED_COST": cost}
-    with mock.patch.multiple(overlap_pairs, **sizes), mock.patch.object(coverage, "MASK_BYTES", 1):
+    with mock.patch.multiple(coverage, **sizes), mock.patch.object(masks, "MASK_BYTES", 1):
         found = rules.overlaps(X, sample_weight=w)
     assert {(one.first, one.second): one.rows for one in found} == slow_overlaps(rules, X, w)
     total = len(X) if w is None else sum(w)

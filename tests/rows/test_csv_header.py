@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secateur.rows.file_format import has_header
+from secateur.rows.file_bytes import has_header
 
 CASES = {
     "words over numbers": ("age,ward\n34,A\n51,B\n", True),

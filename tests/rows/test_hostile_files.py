@@ -25,10 +25,10 @@ import secateur.adapters
 from secateur.cli.tables.table_file import read_table
 from secateur.errors import FormatError, InputError
 from secateur.results import Evidence
-from secateur.rows.arrow_files import measure_arrow, open_arrow
 from secateur.rows.file_bytes import check_ends, copy_stream, read_whole
 from secateur.rows.file_queries import connect, read_header_names
 from secateur.rows.opening import open_source
+from secateur.rows.sources import measure_arrow, open_arrow
 
 CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
 

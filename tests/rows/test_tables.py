@@ -308,7 +308,7 @@ def test_facts_are_checked_in_every_batch(tmp_path: Path) -> None:
     against = make_table("parquet", frame, tmp_path)  # which gets an answer, as rows in memory do
     np.testing.assert_array_equal(rules.predict(against), rules.predict(frame[FEATURES]))
     assert rules.audit(against, "y") == rules.audit(frame[FEATURES], frame["y"])
-    assert "Row 2900 contradicts a fact that was given" in str(rules.verify(against, "y"))
+    assert "Row 2900 violates a stated fact" in str(rules.verify(against, "y"))
     with pytest.raises(InputError, match=r"Row 2900 of .* contradicts the fact"):
         secateur.simplify(model, make_table("glob", frame, tmp_path), y="y", each_leaf=True, **told)
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secateur.errors import InputError
-from secateur.rows.written_values import find_unread, read_written
+from secateur.rows.encoding import find_unread, read_written
 from secateur.tree.columns import STEPS, ColumnParser
 
 FIRST = datetime(1970, 1, 1)

@@ -49,7 +49,7 @@ def test_the_list_decides_as_the_rules_do(problem: tuple[Tree, Any, Any, Any, st
         assert [rule.label for rule in decided if rule] == some.predict(asked).tolist()
         for rule in listed.rules:
             line = some.lines[rule.index]
-            assert rule.reliability == (line.reliability if line.share is None else line.share)
+            assert rule.share == (line.reliability if line.share is None else line.share)
 
 
 @given(tree=strategies.trees(), data=st.data(), method=st.sampled_from(["none", "sibling", "redundancy", "exact"]))

@@ -209,7 +209,7 @@ def test_counting_a_block_of_rows_at_a_time_changes_nothing(problem: tuple[Any, 
     rules = simplify(problem)
     X_test = problem[4]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("secateur.counting.coverage.MASK_BYTES", 0)
+        patch.setattr("secateur.counting.masks.MASK_BYTES", 0)
         again = simplify(problem)
         assert again == rules
         assert again.apply(X_test).tolist() == rules.apply(X_test).tolist()

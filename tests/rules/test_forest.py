@@ -33,15 +33,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-from strategies import THRESHOLDS, labelled_rows, lists_of, sklearn_problems, trees
+from strategies import THRESHOLDS, lists_of, sklearn_problems, trees
 
 import secateur
-from secateur.adapters.forests import read_forest
 from secateur.adapters.model_checks import is_forest
+from secateur.adapters.scikit_learn import read_forest
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rules.forest import ForestRules
-from secateur.rules.merged import MergedRules, merge_rules
-from secateur.tree.regions import Region, domain_of, regions_of_links
 from secateur.tree.tree import Tree, make_tree
 
 EXACT = [name for name, method in secateur.METHODS.items() if method.is_exact]
@@ -187,139 +185,6 @@ def hand_made_forests(draw: st.DrawFn) -> list[Tree]:
     return forest
 
 
-def asked(tree: Tree, rules: secateur.Rules, index: int) -> frozenset[tuple[int, Region]]:
-    """What a rule allows each feature that it restricts, one feature after another."""
-    regions = regions_of_links(tree, rules.paths, rules[index].kept_ids)
-    plain = {
-        feature: region if region.has_listed_value else region._replace(low=0.0, high=0.0)
-        for feature, region in regions.items()
-    }
-    return frozenset((feature, region) for feature, region in plain.items() if region != domain_of(tree, feature))
-
-
-def merge_slowly(forest: ForestRules) -> dict[Any, list[tuple[int, int]]]:
-    """Members of each rule, by what it asks and predicts."""
-    members: dict[Any, list[tuple[int, int]]] = {}
-    for number, rules in enumerate(forest):
-        for rule in rules:
-            key = asked(rules.tree, rules, rule.index), rule.prediction
-            members.setdefault(key, []).append((number, rule.index))
-    return members
-
-
-@settings(deadline=None)
-@given(forest=hand_made_forests(), data=st.data())
-def test_equal_rules_are_those_that_a_dict_finds(forest: list[Tree], data: st.DataObject) -> None:
-    method = data.draw(st.sampled_from(("none", "exact", "mismatch")))
-    arguments: dict[str, Any] = {"method": method}
-    if method == "mismatch" or data.draw(st.booleans()):
-        X, y, weights = data.draw(labelled_rows(forest[0], weights=data.draw(st.booleans())))
-        arguments |= {"X": X, "y": forest[0].classes[y], "sample_weight": weights}
-    rules = rules_of(forest, **arguments)
-    slow = merge_slowly(rules)
-    merged = rules.merged()
-    assert sorted(rule.members for rule in merged) == sorted(tuple(members) for members in slow.values())
-    for rule in merged:
-        assert rule.votes == len({tree for tree, _ in rule.members})
-        first_of_tree = {tree: rules[tree][index] for tree, index in reversed(rule.members)}
-        supports = [one.support for one in first_of_tree.values() if one.support is not None]
-        if "X" in arguments:
-            assert set(supports) == {rule.support}
-            assert {one.reliability for one in first_of_tree.values()} == {rule.reliability}
-        elif supports:
-            assert rule.support == pytest.approx(np.mean(supports), rel=1e-12)  # a mean may round
-        else:
-            assert rule.support is None
-    order = [(-rule.votes, -(-1 if rule.support is None else rule.support)) for rule in merged]
-    assert order == sorted(order)
-
-
-def stump(threshold: float, *, feature: int = 0, classes: tuple[int, int] = (0, 1)) -> Tree:
-    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age", "income"])
-    root = builder.split(("age", "income")[feature], threshold)
-    builder.leaf([8, 2][:: 1 if classes[0] == 0 else -1], parent=root, side="left")
-    builder.leaf([1, 9][:: 1 if classes[1] == 1 else -1], parent=root, side="right")
-    return builder.build()
-
-
-def test_merged_rules_are_sorted_by_votes_and_read_like_rules() -> None:
-    merged = rules_of([stump(30), stump(30), stump(40)], method="none").merged()
-    assert repr(merged) == "<MergedRules: 4 of 6 rules of 3 trees>"
-    assert [(rule.text, rule.votes, rule.members) for rule in merged] == [
-        ("age <= 30 => no", 2, ((0, 0), (1, 0))),
-        ("age > 30 => yes", 2, ((0, 1), (1, 1))),
-        ("age <= 40 => no", 1, ((2, 0),)),
-        ("age > 40 => yes", 1, ((2, 1),)),
-    ]
-    assert str(merged[0].conditions[0]) == "age <= 30"
-    assert (merged[0].class_name, merged[0].prediction, merged[-1].support) == ("no", "no", 10)
-    assert merged[1].reliability == 0.9
-    assert repr(merged[0]) == "<merged[0] of 2 trees: age <= 30 => no>"
-    assert merged.to_text(1) == "1. no if age ≤ 30   (2 trees, support 10, 80.0% no)\n… and 3 more"
-    assert str(merged).count("\n") == 3
-    frame = merged.to_frame("pandas", n=3)
-    assert frame["votes"].tolist() == [2, 2, 1]
-    assert frame["rule"].tolist() == ["age <= 30", "age > 30", "age <= 40"]
-    assert len(merged.to_frame(n=None)) == 4
-    assert merged._repr_html_().count("<tr>") == 5
-    assert "age &lt;= 30" in merged._repr_html_()
-    assert [rule.index for rule in merged[1:3]] == [1, 2]
-    with pytest.raises(IndexError, match="there are 4 merged rules, found index 4"):
-        merged[4]
-    assert merged.to_text(0) == "… and 4 more"
-    with pytest.raises(ParameterError, match="Expected n as a number of rules, or None"):
-        merged.to_text(-1)
-
-
-def test_rules_of_another_class_or_feature_are_not_merged() -> None:
-    assert len(merge_rules(rules_of([stump(30), stump(30, classes=(1, 1))], method="none"))) == 3
-    assert len(merge_rules(rules_of([stump(30), stump(30, feature=1)], method="none"))) == 4
-
-
-def test_rules_of_categories_are_merged_only_if_they_list_the_same() -> None:
-    def ask(cities: list[str]) -> Tree:
-        builder = secateur.TreeBuilder(["no", "yes"], ["city"], categories={"city": ["Oslo", "Paris", "Rome"]})
-        root = builder.split_categories("city", cities)
-        builder.leaf([8, 2], parent=root, side="left")
-        builder.leaf([1, 9], parent=root, side="right")
-        return builder.build()
-
-    merged = rules_of([ask(["Oslo"]), ask(["Oslo", "Rome"]), ask(["Oslo"])], method="none").merged()
-    assert [(rule.votes, rule.text) for rule in merged] == [
-        (2, "city = Oslo => no"),
-        (2, "city != Oslo => yes"),
-        (1, "city in {Oslo, Rome} => no"),
-        (1, "city not in {Oslo, Rome} => yes"),
-    ]
-
-
-def test_bounds_of_whole_numbers_are_equal_where_no_number_lies_between() -> None:
-    forest = [stump(30.2), stump(30.7)]
-    assert len(rules_of(forest, method="none").merged()) == 4
-    assert len(rules_of(forest, method="none", integers=["age"]).merged()) == 2
-
-
-def test_a_tree_that_has_a_rule_twice_has_one_vote() -> None:
-    builder = secateur.TreeBuilder(classes=[0, 1], feature_names=["a", "b"])
-    root = builder.split("a", 0)
-    split = builder.split("b", 0, parent=root, side="left")
-    for parent, side in ((split, "left"), (split, "right")):
-        builder.leaf([5, 0], parent=parent, side=side)
-    builder.leaf([0, 5], parent=root, side="right")
-    merged = rules_of([builder.build()], method="exact").merged()
-    assert [(rule.votes, rule.members) for rule in merged] == [(1, ((0, 2),)), (1, ((0, 0), (0, 1)))]
-    assert merged[1].support is None  # no row was passed, so nobody knows what the widened rule covers
-    assert merged.to_text().endswith("2. 0 if a ≤ 0   (1 tree, rows unknown)")
-
-
-def test_different_rules_have_different_digests_in_a_large_forest() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((2_000, 5))
-    y = (X[:, 0] * X[:, 1] + rng.standard_normal(2_000) > 0).astype(int)
-    rules = simplify(RandomForestClassifier(10, random_state=0).fit(X, y), method="exact")
-    assert len(rules.merged()) == len(merge_slowly(rules))
-
-
 # What a person sees and may do.
 
 
@@ -394,7 +259,6 @@ def test_pickled_rules_are_the_same(iris: Any, method: str) -> None:
     assert again == rules
     np.testing.assert_array_equal(again.predict_proba(X), rules.predict_proba(X))
     assert again.verify(X, y)
-    assert isinstance(again.merged(), MergedRules)
     assert again != simplify(forest, X, y, method="none")
     assert again != "rules"
 
@@ -561,7 +425,7 @@ def test_what_is_no_forest_is_refused_in_a_sentence(make: Any, sentence: str) ->
 
 def test_only_ensembles_are_taken_for_forests() -> None:
     assert not is_forest(DecisionTreeClassifier())
-    assert not is_forest(stump(1))
+    assert not is_forest(secateur.from_model(DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])))
     assert not is_forest(None)
 
 
@@ -621,17 +485,6 @@ def test_a_forest_at_the_end_of_a_pipeline_is_read_in_the_columns_before_it() ->
     np.testing.assert_array_equal(rules.predict_proba(probe), model.predict_proba(probe))
     assert rules.verify()
     assert any("city is Paris" in str(rule) for tree in rules for rule in tree)
-
-
-def test_rules_about_a_group_are_merged_whatever_their_thresholds() -> None:
-    rng = np.random.default_rng(0)
-    city = rng.integers(0, 3, 300)
-    X = pd.DataFrame({f"c_{name}": (city == k).astype(float) for k, name in enumerate("abc")})
-    y = city == 1
-    model = ExtraTreesClassifier(20, random_state=0).fit(X, y)
-    merged = secateur.simplify(model, X, y, method="exact", groups={"c": list(X)}, each_leaf=True).merged()
-    texts = [rule.text for rule in merged]
-    assert len(set(texts)) == len(texts)
 
 
 def test_a_knob_is_not_selected_for_a_forest() -> None:

@@ -10,7 +10,6 @@ import threshold_rows
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting.coverage import find_winners
 from secateur.rows.checking import check_rows
 from secateur.rules import line_routes
 
@@ -29,10 +28,9 @@ def test_at_every_threshold_and_one_float_beside_it_the_walk_ends_where_lines_ar
         assert rules.line_routes is not None
         leaf, line = rules.find_places(rows)
         assert np.array_equal(leaf, rules.find_leaves(rows))
-        winners = find_winners(rules.tree, rules.paths, rules.deleted, rules.leaves, rows)
-        assert rules.layout is not None
-        rest = rules.layout.rest_lines[rules.section_of_leaf[leaf]]
-        assert np.array_equal(line, np.where(winners < 0, rest, rules.line_of_place[winners]))
+        placed, _ = line_routes.place_rows(rules, rows)
+        assert np.array_equal(placed.line, line)
+        assert np.array_equal(placed.leaf, leaf)
 
 
 def test_a_list_of_very_many_leaves_is_asked_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,14 +23,21 @@ def problem() -> tuple[DecisionTreeClassifier, np.ndarray, np.ndarray]:
     return DecisionTreeClassifier(max_depth=7, random_state=0).fit(X, y), X, y
 
 
+@pytest.mark.parametrize("most_masked", [0, 1 << 26])
 def test_what_many_rules_decide_is_counted_as_for_few(
-    problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+    problem: tuple[DecisionTreeClassifier, np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch, most_masked: int
 ) -> None:
     model, X, y = problem
     few = secateur.simplify(model, X, y)
+    weights = np.random.default_rng(0).random(len(y))
+    weighted = secateur.simplify(model, X, y, sample_weight=weights)
     monkeypatch.setattr(lines, "FEW_RULES", 3)
+    monkeypatch.setattr(lines, "MOST_MASKED", most_masked)
     rules = secateur.simplify(model, X, y)
     assert len(rules) > 3
+    assert np.isnan(rules.covered_counts[rules.leaves]).all()
+    many = secateur.simplify(model, X, y, sample_weight=weights)
+    assert np.array_equal(many.decided_counts, weighted.decided_counts)
     assert [line.support for line in rules.lines] == [line.support for line in few.lines]
     decided = rules.apply(X)
     for index in range(rules.n_lines):
@@ -87,7 +94,7 @@ def test_exports_give_the_share_that_is_printed(
     model, X, y = problem
     rules = secateur.simplify(model, X, y)
     listed = make_decision_list(rules).rules
-    assert [rule.reliability for rule in listed] == [line.share for line in rules.lines]
+    assert [rule.share for rule in listed] == [line.share for line in rules.lines]
     shares = rules.predict_proba(X)
     decided = rules.apply(X)
     assert len(set(decided)) > 5
@@ -163,7 +170,7 @@ def test_the_upper_line_decides_and_is_of_the_class_that_ranks_highest(
 ) -> None:
     X, y = make_classification(700, 6, n_informative=5, n_redundant=0, n_classes=4, flip_y=0.1, random_state=seed)
     model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
-    monkeypatch.setattr("secateur.rules.order.MOST_COMPARED", 0 if many else 512)
+    monkeypatch.setattr("secateur.choosing.MOST_COMPARED", 0 if many else 512)
     sources = [
         secateur.simplify(model, X, y, method=method, each_leaf=True)
         for method in ("exact", "faithful", "mismatch", "quinlan")

@@ -323,7 +323,7 @@ def test_a_terminal_lists_rules_and_otherwise() -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(rules)
     shown = console.export_text()
-    assert "2 rules with 2 conditions; the tree has 3 with 3" in shown
+    assert "3 lines with 2 conditions; the tree has 3 rules with 3" in shown
     assert "│ 3 │ otherwise" in shown
     assert "45 of 46 virginica in training" in shown
 

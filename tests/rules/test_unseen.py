@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.errors import FormatError, InputError, ParameterError
-from secateur.rules.unseen import Split
+from secateur.rules.making import Split
 
 X, Y = load_breast_cancer(return_X_y=True)
 MODEL = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X[:400], Y[:400])

@@ -86,5 +86,5 @@ def test_the_command_line_lists_and_compares_it(house: Path) -> None:
     (step,) = (one for one in compared["methods"] if one["method"] == "careless")
     assert step["problem"] is None
     assert step["removed"] > 0
-    completed = run(house, "-c", "from secateur.cli.completion import complete_method as c; print(c('care'))")
+    completed = run(house, "-c", "from secateur.cli.options import complete_method as c; print(c('care'))")
     assert completed.stdout.strip() == "['careless']"

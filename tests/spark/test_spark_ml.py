@@ -12,7 +12,7 @@ import pytest
 
 import secateur
 from secateur import Tree, from_model
-from secateur.adapters import spark_ml, spark_stages
+from secateur.adapters import spark_ml
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rows.checking import check_rows
 from secateur.rows.rows import apply_tree
@@ -236,16 +236,16 @@ def test_a_surrogate_is_rounded_to_a_type_that_the_pipeline_does_not_tell(limit:
     root = builder.split("f0", limit)
     builder.leaf([8, 2], parent=root, side="left")
     builder.leaf([1, 9], parent=root, side="right")
-    fills = spark_stages._cast_fill(3.7, None, "age")
-    slot = spark_stages.Slot("age", "ImputerModel", missing=fills, nan=fills)
+    fills = spark_ml._cast_fill(3.7, None, "age")
+    slot = spark_ml.Slot("age", "ImputerModel", missing=fills, nan=fills)
     if is_told:
         assert spark_ml._decode(builder.build(), [slot]).missing_left[0] == (limit == 4.0)
         return
     with pytest.raises(UnsupportedModelError, match="depends on whether the column holds whole numbers"):
         spark_ml._decode(builder.build(), [slot])
     for kind, goes_left in (("whole", True), ("float64", False)):
-        (fill,) = spark_stages._cast_fill(3.7, kind, "age")
-        one = spark_stages.Slot("age", "ImputerModel", missing=(fill,), nan=(fill,))
+        (fill,) = spark_ml._cast_fill(3.7, kind, "age")
+        one = spark_ml.Slot("age", "ImputerModel", missing=(fill,), nan=(fill,))
         assert spark_ml._decode(builder.build(), [one]).missing_left[0] == goes_left
 
 

@@ -169,7 +169,7 @@ def test_a_tolerance_that_deleted_nothing_promises_nothing_of_each_rule(problem:
     untouched = secateur.simplify(stump, X, y, method="mismatch", each_leaf=True).verify()
     assert "no rule lost a condition" in untouched.checks
     within = secateur.simplify(model, X, y, method="mismatch", tolerance=1.0, each_leaf=True).verify().checks
-    assert any("rules lost a condition, and each is within 1 of its leaf's" in check for check in within)
+    assert any("rules lost a condition, and each is as reliable as its leaf within 1" in check for check in within)
 
 
 @pytest.mark.parametrize("by", ["listed rows", "signs"])
@@ -467,7 +467,7 @@ def dishonest(tree: Tree, X: Any, y: Any, rule: secateur.Rule, tolerance: float)
         return f"{name} no row reaches its leaf, so nothing tells what its reliability was."
     if not oracles.is_at_most(-oracles.find_move(tree, X, y, None, rule.leaf_id, rule.kept_ids), tolerance):
         return f"{name} is {base - shares[own]:.4g} less reliable than its leaf, beyond {tolerance:g}."
-    return f"{name} its class is not the commonest of its rows." if max(shares) > shares[own] else None
+    return f"{name} its class is not the most common of its rows." if max(shares) > shares[own] else None
 
 
 @given(data=st.data())
@@ -548,7 +548,7 @@ def test_a_row_against_a_fact_is_found_wherever_it_stands(
     builder.leaf([0, 1], parent=root, side="right")
     rules = secateur.simplify(builder.build(), each_leaf=True, **stated)
     good = [[1.0, 0, 1], [1, 0, 4]]
-    known = "the rows satisfy the facts that were given"
+    known = "the rows satisfy the stated facts"
     assert known in rules.verify(np.array(good), ["no", "yes"]).checks
     for rows in ([*good, row], [row, *good]):
         labels = ["yes" if one[2] > 3 else "no" for one in rows]

@@ -18,10 +18,10 @@ import pytest
 from drawing import draw
 from forged_files import Content, sign_again
 from library_versions import make_bins
-from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import secateur
 from secateur.errors import SecateurError
@@ -74,8 +74,13 @@ def stored(form: str) -> Stored:
     method, _, how = form.partition(", ")
     X, y = tumours()
     model: Any = DecisionTreeClassifier(max_depth=4, random_state=0)
+    if how.startswith("values"):
+        X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+        model = DecisionTreeRegressor(max_depth=4, random_state=0)
+        how = how.removeprefix("values").removeprefix(" ")
     if method == "approximation":
-        forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+        forest: Any = RandomForestClassifier if len(set(y)) == 2 else RandomForestRegressor
+        forest = forest(10, random_state=0).fit(X, y)
         rules = secateur.approximate(forest, X, y, max_rules=4)
         return Stored(json.loads(rules.to_json()), X, y, forest)
     if method == "tree of a forest":
@@ -108,6 +113,8 @@ FORMS = [
     *("exact, list", "mismatch, list", "exact, budget", "faithful, budget"),
     *("exact, facts", "exact, pipeline", "exact, names", "approximation", "tree of a forest"),
     *("exact, unseen", "exact, unseen weights", "mismatch, unseen"),
+    *("exact, values", "exact, values budget", "exact, values each leaf", "exact, values unseen"),
+    "approximation, values",
 ]
 
 
@@ -200,8 +207,9 @@ def is_named(own: Content, changed: Content, steps: tuple[Any, ...], unchecked: 
 
 def says_as_much(own: Content, told: Content, path: str) -> bool:
     """Whether a line keeps out another leaf, too, or has the same conditions by the path of another leaf."""
-    if path == "written.node":
-        columns, others = own["written"], told["written"]
+    if path in ("written.node", "leaves.node"):
+        part = path.partition(".")[0]
+        columns, others = own[part], told[part]
         pairs = zip(columns["kind"], columns["node"], others["node"], strict=True)
         return {columns["kinds"][kind] for kind, node, other in pairs if node != other} == {"keeps-out"}
     texts = [[line["text"] for line in content["lines"]] for content in (own, told)]
@@ -217,6 +225,7 @@ def judge(form: str, chosen: list[tuple[tuple[Any, ...], Any]], *given: bool) ->
         sign_again(changed)
         found = verdict_of(json.dumps(changed), own, *given)
         is_true = steps == ("is_ranked",) and form.startswith("none")
+        is_true |= says_as_much(own.content, changed, path_of(steps))
         is_worded = steps == ("secateur",) and any("written by secateur" in one for one in found)
         if not (isinstance(found, str) or is_true or is_worded or is_named(own.content, changed, steps, found)):
             missed.append(f"{form}: {steps} became {other!r} under a new digest")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,29 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.errors import FormatError
 from secateur.methods import Why
-from secateur.verify.fields import FIELDS, REASONS, describe_fields, describe_reasons
+from secateur.verify.fields import FIELDS, REASONS, Behind, Check
 
 PAGE = Path(__file__).parents[2] / "docs" / "rules-format.md"
+
+
+def describe_fields() -> str:
+    """Write the table of fields in Markdown, as the documentation shows it."""
+    rows = (f"| `{path}` | {field.meaning} | {field.check.value} |" for path, field in FIELDS.items())
+    return "\n".join(["| field | meaning | check |", "|---|---|---|", *rows])
+
+
+def describe_reasons() -> str:
+    """Write the table of the kinds of reasons in Markdown."""
+    rows = (f"| `{kind}` | {behind.meaning} | {'; '.join(_say(behind))} |" for kind, behind in REASONS.items())
+    return "\n".join(["| kind | numbers | check |", "|---|---|---|", *rows])
+
+
+def _say(behind: Behind) -> Iterator[str]:
+    named = {name: check for name, check in behind._asdict().items() if isinstance(check, Check)}
+    for check in Check:
+        names = [f"`{name}`" for name, own in named.items() if own is check]
+        if names:
+            yield f"{', '.join(names)}: {check.value}"
 
 
 @pytest.mark.parametrize(("name", "table"), [("fields", describe_fields()), ("reasons", describe_reasons())])

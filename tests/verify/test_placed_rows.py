@@ -15,7 +15,7 @@ from secateur.rows.checking import check_rows
 from secateur.tree.builder import TreeBuilder
 from secateur.tree.tree import Tree
 from secateur.verify.boxes import Boxes, walk_paths
-from secateur.verify.placed_rows import PlacedRows, order_by_value
+from secateur.verify.placed_rows import PlacedRows
 
 
 @given(st.data())
@@ -90,11 +90,3 @@ def _cut_in_steps(n_limits: int, accepts_missing: bool) -> Tree:
         side = onwards
     builder.leaf([1, 3], parent=node, side=side)
     return builder.build()
-
-
-@given(st.lists(st.floats(width=32)), st.sampled_from(["float32", "float64"]))
-def test_rows_are_ordered_by_value_as_argsort_orders_them(drawn: list[float], dtype: str) -> None:
-    values = np.array([*drawn, 0.0, -0.0, math.inf, -math.inf, math.nan, -math.nan], dtype=dtype)
-    order = order_by_value(values)
-    assert sorted(order.tolist()) == list(range(len(values)))
-    np.testing.assert_array_equal(values[order], values[np.argsort(values)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from secateur.facts.stating import state_facts
 from secateur.tree.builder import TreeBuilder
-from secateur.verify.possible import Possible
+from secateur.verify.boxes import Possible
 
 ENDS = st.sampled_from([-math.inf, math.inf, *(quarter / 4 for quarter in range(-12, 13))])
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secateur.rows.written_values import read_written
+from secateur.rows.encoding import read_written
 from secateur.tree.columns import STEPS, ColumnParser
-from secateur.words.dates import first_beyond, read_moment, read_moments, write_moment
+from secateur.words.conditions import first_beyond, read_moment, read_moments, write_moment
 
 FIRST = datetime(1970, 1, 1)
 

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,7 @@ def sum_up(log: Path, seed: int) -> dict[str, Any]:
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     killed = [line for line in lines if line["status"] == -9]
     return {
+        "version": version("secateur"),
         "command": "python tests/writing/kills.py",
         "seed": seed,
         "runs": len(lines),

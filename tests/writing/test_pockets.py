@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from secateur.errors import InputError
-from secateur.rows import staging
+from secateur.rows import whole_files
 from secateur.rows.whole_files import stage_file, stage_files, write_whole
 
 DIE = """
 import os, sys
 from pathlib import Path
-from secateur.rows import staging, whole_files
+from secateur.rows import whole_files
 moved = []
 def move(source, target, really=os.replace):
     if target.suffix == ".txt" and moved:
@@ -79,12 +79,12 @@ def test_a_live_run_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_nothing_is_deleted_that_is_not_ours(tmp_path: Path) -> None:
-    lock = json.dumps([staging.MARK, staging._find_machine(), str(tmp_path)])
+    lock = json.dumps([whole_files.MARK, whole_files._find_machine(), str(tmp_path)])
     strange = {
         ".secateur-0123456789abcdef/notes.txt": "mine",  # no lock
         ".secateur-1123456789abcdef/lock": "not ours",
-        ".secateur-2123456789abcdef/lock": json.dumps(["another mark", staging._find_machine(), str(tmp_path)]),
-        ".secateur-3123456789abcdef/lock": json.dumps([staging.MARK, ["another machine", "boot"], str(tmp_path)]),
+        ".secateur-2123456789abcdef/lock": json.dumps(["another mark", whole_files._find_machine(), str(tmp_path)]),
+        ".secateur-3123456789abcdef/lock": json.dumps([whole_files.MARK, ["another machine", "boot"], str(tmp_path)]),
         ".secateur-4123456789abcdef/keep": "beside a lock",
         ".secateur-notes": "a file",
         ".secateur-5123456789abcdef": "a file",
@@ -153,7 +153,7 @@ def test_without_locks_files_are_written_and_nothing_is_cleaned(
 ) -> None:
     die_between_two_moves(tmp_path / "a.txt", tmp_path / "b.txt")
     left = next(tmp_path.glob(".secateur-*"))
-    monkeypatch.setattr(staging, "fcntl", None)
+    monkeypatch.setattr(whole_files, "fcntl", None)
     write_whole(tmp_path / "t", "x")
     assert (tmp_path / "t").read_text() == "x"
     assert left.exists()
@@ -183,7 +183,7 @@ def test_a_planted_journal_deletes_nothing_elsewhere(tmp_path: Path) -> None:
     planted.mkdir(parents=True)
     for name in ("lock", "journal", "0.old"):
         (victim / name).write_text("mine")
-    (planted / "lock").write_text(json.dumps([staging.MARK, staging._find_machine(), str(planted.parent)]))
+    (planted / "lock").write_text(json.dumps([whole_files.MARK, whole_files._find_machine(), str(planted.parent)]))
     moves = [[str(victim / "0.new"), str(victim / "0.old"), str(victim / "target"), [1, 2, 3]]]
     (planted / "journal").write_text(json.dumps(moves))
     write_whole(planted.parent / "t", "x")

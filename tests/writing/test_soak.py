@@ -59,7 +59,7 @@ def made() -> tuple[secateur.Rules, np.ndarray, np.ndarray]:
 
 def is_of_one_writer(place: Path, of: secateur.Rules) -> bool:
     """Whether both outputs are whole and come from one run; read while nobody moves files."""
-    from secateur.rows.staging import lock_directories
+    from secateur.rows.whole_files import lock_directories
 
     with lock_directories([place]):
         texts = [(place / name).read_text() for name in ("a.json", "b.txt")]

@@ -167,7 +167,7 @@ def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, 
     is_steps = is_pipeline(model)
     last = model.steps[-1][1] if is_steps and model.steps else model
     if tree is not None and is_forest(model):
-        forests = import_module("secateur.adapters.forests")
+        forests = import_module("secateur.adapters.scikit_learn")
         named: Tree = forests.read_forest(model, X, accepts_missing, tree).trees[0]
         return named
     if "TransformedTargetRegressor" in ancestor_names(model, "sklearn.compose"):

@@ -85,23 +85,20 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
         codes = None if own is None else [code for code, value in enumerate(values) if split.goes_left(value)]
         nodes.append(Node(first, second, split.column, cut, split.goes_left(math.nan), codes))
     values = [float(value) for value in source["leaf_value"].split()]
-    classes = [0 if is_regression else int(_sigmoid(sigmoid * value) > 0.5) for value in values]
-    answers: dict[str, Any] = {} if is_regression else {"classes": labels}
+    # The sigmoid as LightGBM computes it, ties and all, without overflow.
+    shares = [1.0 / (1.0 + math.exp(min(-sigmoid * value, 700.0))) for value in values]
+    classes = [int(share > 0.5 and not is_regression) for share in shares]
+    said = values if is_regression else [math.nan] * len(values)
+    nodes += [Node(leaf_class=answer, value=value) for answer, value in zip(classes, said, strict=True)]
     if not is_regression and max(classes) >= len(labels):
         raise UnsupportedModelError(f"This {found} predicts a class that is none of its labels {labels}. Fit it again.")
     asked = {split.column for split in splits}
     shown = any(split.missing_type == NAN_MISSING for split in splits) or (X is not None and holds_missing(X, asked))
     generic = names == [f"Column_{column}" for column in range(n_features)]
     return make_from_nodes(
-        [
-            *nodes,
-            *(
-                Node(leaf_class=chosen, value=value if is_regression else math.nan)
-                for chosen, value in zip(classes, values, strict=True)
-            ),
-        ],
+        nodes,
         categories=levels,
-        **answers,
+        **({} if is_regression else {"classes": labels}),
         n_features=n_features,
         accepts_missing=shown if accepts_missing is None else accepts_missing,
         feature_names=None if generic else names,
@@ -208,7 +205,3 @@ def _find_cut(split: Split, name: str) -> float:
     if abs(split.threshold) > ZERO:
         return split.threshold
     return ZERO if split.threshold >= 0 else math.nextafter(-ZERO, -math.inf)
-
-
-def _sigmoid(value: float) -> float:
-    return 1.0 / (1.0 + math.exp(min(-value, 700.0)))  # as LightGBM computes it, ties and all, without overflow

@@ -47,15 +47,11 @@ def is_histogram_boosting(model: Any) -> bool:
     return not ancestor_names(model, ENSEMBLES).isdisjoint(HISTOGRAM)
 
 
-def _is_single(model: Any) -> bool:
-    """Tell whether a model is histogram boosting of one iteration."""
-    return is_histogram_boosting(model) and bool(getattr(model, "n_iter_", model.max_iter) == 1)
-
-
 def is_forest(model: Any) -> bool:
     """Tell whether a model is an ensemble of scikit-learn, or ends in one; boosting of one iteration is a tree."""
     last = model.steps[-1][1] if is_pipeline(model) and model.steps else model
-    return bool(ancestor_names(last, ENSEMBLES)) and not _is_single(last)
+    is_single = is_histogram_boosting(last) and bool(getattr(last, "n_iter_", last.max_iter) == 1)
+    return bool(ancestor_names(last, ENSEMBLES)) and not is_single
 
 
 def take_best(model: Any) -> Any:
@@ -125,11 +121,7 @@ def fitted_names(model: Any) -> list[str] | None:
 
 
 def choose_tree(model: Any, tree: int | None, n_trees: int, *, votes: bool) -> int:
-    """Return the number of the tree to read: the one asked for, or the only one.
-
-    The trees of a random forest vote, so each says something on its own. A boosted tree corrects those before it and
-    says nothing without them.
-    """
+    """Return the number of the tree to read: the one asked for of trees that vote, or the only one."""
     found = type(model).__qualname__
     if n_trees == 0:
         raise UnsupportedModelError(f"This {found} has no trees. Fit it with at least one.")

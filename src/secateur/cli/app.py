@@ -18,6 +18,7 @@ EXAMPLES = "For example:"
 STATUS = "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong."  # but for those below
 EPILOGS = {
     "audit": "Exit status: 0 no rule moved, 1 a rule moved, 2 the input was wrong.",
+    "bench": "Exit status: 0 all data sets were run, 2 some were left out, or the input was wrong.",
     "diff": "Exit status: 0 the same rules, 1 different rules, 2 the input was wrong.",
     "verify": "Exit status: 0 verified, 1 something is wrong, 2 not everything was checked, or the input was wrong.",
 }
@@ -30,7 +31,7 @@ secateur simplify loans.csv --target outcome
 secateur simplify loans.csv --target outcome --report page.html
 secateur simplify loans.csv --target outcome --export sql > rules.sql
 """
-# Each is a module of this package that is loaded when it is called; to list them takes only these words.
+# Each is loaded when it is called; to list them takes only these words.
 COMMANDS = {
     "simplify": "Turn a table's decision tree, or one of yours, into a short rule list.",
     "approximate": "Approximate a forest or any other model by a short rule list.",
@@ -40,15 +41,21 @@ COMMANDS = {
     "apply": "Make the edits of a journal again on a list, and say what they cost.",
     "export": "Write rules as SQL, Python, JSON, Markdown, LaTeX, CSV, PMML or ONNX.",
     "report": "Write a page about rules, one HTML file.",
+    "open": "Show a page about rules with the rows behind it: edits, refits, two trainings side by side.",
     "diagnose": "Say what each condition of each rule does, in three layers.",
     "compare": "Use every method on one tree, side by side.",
-    "diff": "Say what changed between the rules of two trainings.",
+    "diff": "Say what changed between the rules of two trainings, or a policy.",
     "methods": "List the methods, from the strictest guarantee to none.",
     "reproduce": "Run experiments of the paper again.",
     "bench": "Run methods that shorten rules, or one of yours, on many data sets.",
 }
-
-
+MODULES = {  # of this package; other commands have one of their own name
+    **dict.fromkeys(("apply", "diff", "export"), "rules_files"),
+    **dict.fromkeys(("verify", "audit"), "checks"),
+    **dict.fromkeys(("report", "open"), "pages"),
+    **dict.fromkeys(("reproduce", "bench"), "studies"),
+    "methods": "compare",
+}
 # What the library that parses options says, and what a person can use.
 PLAIN_WORDS = {
     r"^Value error, ": "",
@@ -82,8 +89,9 @@ def make_app(only: str | None = None) -> typer.Typer:
     made.callback()(_answer)
     for name, words in COMMANDS.items():
         if only is None or name == only:
-            command = import_module(f"secateur.cli.{name}").command
-            text = _keep_lines(command.__doc__ or words)  # python -OO drops docstrings
+            command = getattr(import_module(f"secateur.cli.{MODULES.get(name, name)}"), f"{name}_command")
+            text = cleandoc(command.__doc__ or words)  # python -OO drops docstrings
+            text = text.replace(f"{EXAMPLES}\n\n", f"{EXAMPLES}\n\n\b\n")  # a line for each example
             made.command(name, help=text, short_help=words, epilog=EPILOGS.get(name, STATUS))(command)
         else:
             made.command(name, short_help=words)(_call_whole)
@@ -101,11 +109,6 @@ class _PlainGroup(TyperGroup):
             for theirs, ours in PLAIN_WORDS.items():
                 error.message = re.sub(theirs, ours, error.message)
             raise
-
-
-def _keep_lines(text: str) -> str:
-    """Turn a docstring into help with a line for each example."""
-    return cleandoc(text).replace(f"{EXAMPLES}\n\n", f"{EXAMPLES}\n\n\b\n")
 
 
 def _answer(

@@ -1,18 +1,18 @@
-"""``secateur approximate``: approximate any classifier by a short list, and say how often both agree."""
+"""``secateur approximate``: approximate any model by a short list, and say how often both agree."""
 
 from __future__ import annotations
 
 import json
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secateur.cli.completion import complete_column
-from secateur.cli.console import print_json, tell, working
-from secateur.cli.options import Data, Json, Quiet, Reading, Rows, Trusting, option, spell, spread
+from secateur.cli.console import print_json, say, tell, working
+from secateur.cli.options import Data, Json, Quiet, Reading, Rows, Trusting, column_option, option, spell, spread
 from secateur.cli.writing import Writing, deliver
 from secateur.errors import InputError, SecateurError, UnsupportedModelError, shorten
 from secateur.tree.tree import Tree
@@ -26,40 +26,30 @@ OWN_RULES = "see `secateur simplify DATA --model MODEL`"
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the list should be."""
+    """What the list should be, and what the rows are about."""
 
+    target: str | None = column_option(
+        "The column of the classes or numbers, only to say how often rules and model are right."
+    )
+    drop: list[str] | None = column_option("Columns that are not for the model.", metavar="COLUMNS")
     fidelity: float | None = option("Share of rows on which the rules should agree with the model, such as 0.95.")
-    max_rules: int | None = option("The most rules.  [default: 10, without --fidelity]", min=1, show_default=False)
+    max_rules: int | None = option("The most rules.  [default: 10, without --fidelity]", min=1)
     max_conditions: int | None = option("The most conditions of all rules.", min=1)
     holdout: float = option("Share of the rows to measure on instead of learning from.", default=0.25, metavar="SHARE")
     n_queries: int | None = option(
-        "The most rows to ask the model about.  [default: all, and 10,000 to 20,000 neighbours of them]",
-        min=1,
-        show_default=False,
+        "The most rows to ask the model about.  [default: all, and 10,000 to 20,000 neighbours of them]", min=1
     )
     otherwise: str | None = option("The class of “otherwise”.", metavar="CLASS")
     seed: int = option("Seed of the split and the neighbours.", default=0, min=0, max=2**32 - 1)
 
 
 @spread
-def command(
+def approximate_command(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A fitted classifier: .skops, or a pickle with --trust-pickle.")
+        Path, typer.Argument(metavar="MODEL", help="A fitted model: .skops, or a pickle with --trust-pickle.")
     ],
     data: Data,
     *,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="The column of the classes, only to say how often rules and model are right.",
-            autocompletion=complete_column,
-        ),
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMNS", help="Columns that are not for the model.", autocompletion=complete_column),
-    ] = None,
     wishes: Wishes,
     writing: Writing,
     verbose: Annotated[
@@ -70,7 +60,7 @@ def command(
     reading: Reading,
     trusting: Trusting,
 ) -> None:
-    """Approximate any classifier by a short list: a forest, a boosted model, a neural network.
+    """Approximate any classifier or regressor by a short list: a forest, a boosted model, a neural network.
 
     The rules equal a tree that is fitted to the model's answers. How often they agree with the model is measured on
     held-out rows, with an interval, for all rows, each class and each rule.
@@ -83,7 +73,7 @@ def command(
     secateur approximate forest.joblib loans.csv --trust-pickle --export json -o rules.json
     """
     writing.check(model, data, as_json=as_json)
-    used = Rows(target, drop)
+    used = Rows(wishes.target, wishes.drop)
     asked = trusting.load(model, quiet=quiet)
     run(asked, model, data, used, wishes, writing, reading, trusting, verbose=verbose, as_json=as_json, quiet=quiet)
 
@@ -109,7 +99,8 @@ def run(
     target, table = used.target, reading.open(data, seed=wishes.seed, quiet=quiet)
     rules, notes = make_approximation(asked, table, used, wishes, quiet=quiet)
     title = f"What {model.name} does" if target is None else f"What decides {target} in {model.name}"
-    made = writing.write(rules, export, {"target": target, "title": title}, {}, quiet=quiet or as_json)
+    page = {"target": target, "title": title}
+    made = writing.write(rules, export, page, {}, quiet=quiet or as_json, missing=reading.missing)
     proof = rules.verify()
     if as_json:
         found = rules.fidelity
@@ -131,18 +122,14 @@ def run(
             tell(note, quiet=quiet)
         deliver(made, None)
     elif not quiet:
-        from rich.text import Text
-
-        from secateur.cli.answer import SHOWN_RULES, show_listing, show_next
-        from secateur.cli.console import out
+        from secateur.cli.simplify import SHOWN_RULES, show_listing, show_next
         from secateur.export.listing import make_listing
 
         show_listing(make_listing(rules, most=SHOWN_RULES), notes=notes)
         if verbose or not proof.ok:
-            out.print(Text(f"\n{rules.guarantee}\n{proof}"))
-        given = [word for group in (used, wishes, reading, trusting) for word in spell(group)]
+            say(f"\n{rules.guarantee}\n{proof}")
         further = ("--report", "page.html") if writing.report is None else ("--export", "json", "-o", "rules.json")
-        show_next(("approximate", str(model), data, *given, *further))
+        show_next(("approximate", str(model), data, *spell(wishes, reading, trusting), *further))
     raise typer.Exit(code=0 if proof.ok else 1)
 
 
@@ -150,10 +137,13 @@ def make_approximation(
     model: Any, table: TableFile, used: Rows, wishes: Wishes, *, quiet: bool
 ) -> tuple[Rules, list[str]]:
     """Approximate a model on the rows of a table; also give notes about the table."""
+    from secateur.adapters import from_model
     from secateur.approximation import approximate
 
     X, labels, names, notes = pick_rows(model, table, used)
-    notes = [*notes, *_note_tree(model)]
+    with suppress(SecateurError):
+        from_model(model)
+        notes += [f"This model is one tree, and its own rules say exactly what it does: {OWN_RULES}."]
     asked: dict[str, Any] = {"otherwise": "auto" if wishes.otherwise is None else wishes.otherwise}
     asked |= {name: getattr(wishes, name) for name in ("fidelity", "max_rules", "max_conditions", "n_queries")}
     asked |= {"held_out": wishes.holdout, "random_state": wishes.seed, "feature_names": names}
@@ -169,6 +159,7 @@ def make_approximation(
 def pick_rows(model: Any, table: TableFile, used: Rows) -> tuple[Any, Any, list[str] | None, list[str]]:
     """Pick the rows of a table that a model is asked about, their labels, names of columns, and notes."""
     from secateur.adapters.model_checks import fitted_names
+    from secateur.cli.tables.table_columns import find_columns
     from secateur.cli.tables.training_table import find_column, read_labels, split_names
 
     columns, labels, notes = list(table.frame.columns), None, list(table.notes)
@@ -179,47 +170,19 @@ def pick_rows(model: Any, table: TableFile, used: Rows) -> tuple[Any, Any, list[
         target = find_column(columns, used.target, table.name)
         own = getattr(model, "classes_", ())  # a model fitted to labels with blanks around them answers with blanks
         is_blank_kept = any(isinstance(label, str) and label != label.strip() for label in own)
-        kept, labels, told, _ = read_labels(table, target, used.drop_class or (), as_text=is_blank_kept)
-        beside, notes = [target, *beside], [*notes, *told]
+        read = read_labels(table, target, used.drop_class or (), as_text=is_blank_kept)
+        kept, labels = read.kept, read.values
+        beside, notes = [target, *beside], [*notes, *read.notes]
     needed = set(fitted_names(model) or ()).intersection(dropped)
     if needed:
         raise InputError(f"The model was fitted on {shorten(sorted(needed))}, and cannot do without: leave out --drop.")
-    X, names = _pick_columns(model, table, beside)
-    return X[kept], labels, names, notes
-
-
-def _note_tree(model: Any) -> list[str]:
-    """Say of a tree that it needs no approximation."""
-    from secateur.adapters import from_model
-
-    try:
-        from_model(model)
-    except SecateurError:
-        return []
-    return [f"This model is one tree, and its own rules say exactly what it does: {OWN_RULES}."]
-
-
-def _pick_columns(model: Any, table: TableFile, beside: list[str]) -> tuple[Any, list[str] | None]:
-    """Pick the columns that the model takes; one fitted without names gets an array, and the rules the names."""
-    from secateur.cli.tables.model_rows import pick_named
-
-    own = getattr(model, "feature_names_in_", None)
-    if own is not None:
-        return pick_named(table, [str(name) for name in own]).reset_index(drop=True), None
-    frame = table.frame.reset_index(drop=True)
-    rest = frame[[column for column in frame.columns if column not in beside]]
-    width = getattr(model, "n_features_in_", None)
-    if width is None:
-        return rest, None
+    own, width = getattr(model, "feature_names_in_", None), getattr(model, "n_features_in_", None)
     if width == 0:
         raise InputError(
             "The model is not fitted, or its file does not hold all of it, as a .skops file of CatBoost does not: save "
             "it with joblib, and pass --trust-pickle."
         )
-    if width != rest.shape[1]:
-        raise InputError(
-            f"The model was fitted on {width} columns without names, but {table.name} has {rest.shape[1]} "
-            f"({shorten(list(rest.columns))}): leave out those that are not for the model with --drop, and name the "
-            "column of the classes with --target."
-        )
-    return rest.to_numpy(), [str(column) for column in rest.columns]
+    found = find_columns(table, None if own is None else [*map(str, own)], width, beside).reset_index(drop=True)
+    if own is not None or width is None:
+        return found[kept], labels, None, notes
+    return found.to_numpy()[kept], labels, [*map(str, found.columns)], notes  # the rules get the names

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from secateur.cli.console import print_json, tell, working
+from secateur.cli.console import print_json, say, tell, working
 from secateur.cli.options import Data, Growing, Holdout, Json, Model, Quiet, Reading, Rows, Settings, Trusting, spread
 from secateur.errors import InputError, SecateurError
 
@@ -34,7 +34,7 @@ BUDGET = 0.01
 
 
 @spread
-def command(
+def compare_command(
     data: Data,
     *,
     used: Rows,
@@ -62,9 +62,7 @@ def command(
     given = settings.given
     if "tolerance" in given:
         check_share("tolerance", given["tolerance"])
-    if model is not None:
-        growing.reject_with_model()
-    brought = None if model is None else trusting.load(model, quiet=quiet)
+    brought = None if model is None else trusting.load(model, growing, quiet=quiet)
     tree = None if brought is None else read_one_tree(brought)
     table = reading.open(data, tree=tree, seed=growing.seed, quiet=quiet)
     with working("Comparing the methods", quiet=quiet):
@@ -123,7 +121,7 @@ def _show(fitted: FittedTable, steps: list[dict[str, Any]]) -> None:
 
     held_out = fitted.held_out
     measured = "the rows that the rules were made from" if held_out is None else f"{len(held_out.y):,} held-out rows"
-    out.print(Text(f"One tree for {fitted.target!r} on {len(fitted.train.y):,} rows of {fitted.name}; on {measured}:"))
+    say(f"One tree for {fitted.target!r} on {len(fitted.train.y):,} rows of {fitted.name}; on {measured}:")
     shown = [name for name in NUMBERS if out.width >= NARROW or name not in LEFT_OUT]
     numbers = [Column(name, justify="right", no_wrap=True) for name in shown]
     columns = [Column("method", style="bold", no_wrap=True), *numbers, Column("preserves")]
@@ -151,4 +149,24 @@ def _show(fitted: FittedTable, steps: list[dict[str, Any]]) -> None:
     areas = [step["tree_auc"] for step in steps if step.get("tree_auc") is not None]
     of_tree = f" (the tree's own: {areas[0]:.3f})" if areas else ""
     words = "; ".join(f"{name}: {NUMBERS[name]}" for name in shown if name)
-    out.print(Text(f"{words}{of_tree}."), style="dim")
+    say(f"{words}{of_tree}.", style="dim")
+
+
+def methods_command(as_json: Json = False) -> None:
+    """List the methods, from the strictest guarantee to none."""
+    from secateur.methods import METHODS
+
+    if as_json:
+        listed = ("name", "aliases", "summary", "preserves", "needs_rows", "source")
+        print_json([{name: getattr(method, name) for name in listed} for method in METHODS.values()])
+        return
+    say("Methods, from the strictest guarantee to none:\n")
+    for method in METHODS.values():
+        names = f" (also {', '.join(method.aliases)})" if method.aliases else ""
+        needs = "needs training rows" if method.needs_rows else "needs no rows"
+        if "domain" in method.parameters:
+            needs = "certified by training rows, a domain or monotone signs"
+        say((method.name, "bold"), names)
+        say(f"  {method.summary}")
+        say("  preserves ", (method.preserves, "green"), f"; {needs}")
+        say(f"  from: {method.source}", style="dim")

@@ -56,6 +56,15 @@ def tell(sentence: str, *, quiet: bool = False) -> None:
         errors.print(Text(sentence, style="dim"))
 
 
+def say(*parts: str | tuple[str, str], style: str = "", soft_wrap: bool | None = None) -> None:
+    """Print a text of the results; each part, or all, may have a style, but nothing in them is markup."""
+    from rich.text import Text
+
+    from secateur.cli.console import out
+
+    out.print(Text.assemble(*parts, style=style), soft_wrap=soft_wrap)
+
+
 def print_text(text: str) -> None:
     """Print a text without colours or wrapping; on a terminal, show control characters instead of sending them."""
     if sys.stdout.isatty():
@@ -73,15 +82,8 @@ def print_json(content: Any) -> None:
 
 
 @contextmanager
-def working(what: str, *, quiet: bool = False) -> Iterator[None]:
-    """Show on a terminal that work is going on, until it is done."""
-    with counting(what, quiet=quiet):
-        yield
-
-
-@contextmanager
-def counting(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int | None], None] | None]:
-    """Show the same for work on rows; the function that is given updates how many are done."""
+def working(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int | None], None] | None]:
+    """Show on a terminal that work is going on; of work on rows, the function that is given tells how many are done."""
     from secateur.cli.console import errors
 
     if quiet or not errors.is_terminal:

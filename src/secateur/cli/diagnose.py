@@ -8,31 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secateur.cli.console import counting, print_json, print_text, tell, working
-from secateur.cli.options import (
-    Force,
-    Growing,
-    Json,
-    MaybeData,
-    Method,
-    Model,
-    NoFacts,
-    Output,
-    Quiet,
-    Reading,
-    Rows,
-    Trusting,
-    is_screen,
-    option,
-    spread,
-)
-from secateur.cli.tables.table_file import check_batch_options, in_batches, open_batches
+from secateur.cli import options
+from secateur.cli.console import print_json, print_text, say, tell, working
+from secateur.cli.tables.table_file import in_batches, open_batches
 from secateur.cli.writing import check_outputs, deliver
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
+    from secateur.results.deletion_effects import Overlaps
     from secateur.results.diagnosis import Diagnosis
-    from secateur.results.overlaps import Overlaps
 
 SHOWN_RULES = 50
 DEFAULT_TOLERANCE = 0.05
@@ -43,11 +27,11 @@ OVERLAPPING = "mismatch"  # a method whose rules may overlap, unless another is 
 class Choosing:
     """Which rules to show, and what of them."""
 
-    rule: list[int] | None = option("A rule to show, by its number; all by default.", metavar="NUMBER")
-    leaf: list[int] | None = option("A rule to show, by the id of its leaf.", metavar="ID")
-    pairs: bool = option("Add the pairs of conditions that interact most.", "--pairs", default=False)
-    overlaps: bool = option(
-        "Add which rules of different classes share rows after --method shortens them.", "--overlaps", default=False
+    rule: list[int] | None = options.option("A rule to show, by its number; all by default.", metavar="NUMBER")
+    leaf: list[int] | None = options.option("A rule to show, by the id of its leaf.", metavar="ID")
+    pairs: bool = options.flag("Add the pairs of conditions that interact most.", "--pairs")
+    overlaps: bool = options.flag(
+        "Add which rules of different classes share rows after --method shortens them.", "--overlaps"
     )
 
     def choose(self, diagnosis: Diagnosis) -> list[int] | None:
@@ -64,25 +48,25 @@ class Choosing:
         return [leaf for leaf in leaves if leaf in asked]
 
 
-@spread
-def command(
-    data: MaybeData = None,
+@options.spread
+def diagnose_command(
+    data: options.MaybeData = None,
     *,
-    used: Rows,
-    model: Model = None,
+    used: options.Rows,
+    model: options.Model = None,
     tolerance: Annotated[
         float, typer.Option(help="A reliability that changes by no more than this counts as unchanged, 0 to 1.")
     ] = DEFAULT_TOLERANCE,
     choosing: Choosing,
-    method: Method = None,
-    growing: Growing,
-    no_facts: NoFacts = False,
-    output: Output = None,
-    force: Force = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-    reading: Reading,
-    trusting: Trusting,
+    method: options.Method = None,
+    growing: options.Growing,
+    no_facts: options.NoFacts = False,
+    output: options.Output = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    reading: options.Reading,
+    trusting: options.Trusting,
 ) -> None:
     """Say what each condition of each rule does: where it points, and what happens to reliability without it.
 
@@ -98,7 +82,7 @@ def command(
     """
     from secateur.cli.model_files import is_rules_file
 
-    ending = None if output is None or is_screen(output) else output.suffix.lower()
+    ending = None if output is None or options.is_screen(output) else output.suffix.lower()
     if ending is not None and as_json:
         raise ParameterError("--json prints to the screen: leave it out, or leave --output out.")
     if ending not in (None, ".csv", ".json", ".txt"):
@@ -110,13 +94,11 @@ def command(
     check_outputs(output, inputs=(data, model), force=force)
     if method is not None and not choosing.overlaps:
         raise ParameterError("--method shortens the rules for --overlaps: add --overlaps, or leave --method out.")
-    if data is None and (model is None or used != Rows() or reading != Reading()):
+    if data is None and (model is None or used != options.Rows() or reading != options.Reading()):
         raise ParameterError("Name a table with its --target, or a model with --model, or both.")
     if data is None and (choosing.pairs or choosing.overlaps):
         raise ParameterError("--pairs and --overlaps are about rows: name a table with its --target.")
-    if model is not None:
-        growing.reject_with_model()
-    brought = None if model is None else trusting.load(model, quiet=quiet)
+    brought = None if model is None else trusting.load(model, growing, quiet=quiet)
     if data is None:
         story = _from_model(brought, str(model), tolerance)
     else:
@@ -177,7 +159,7 @@ class _Story:
 
 def _from_model(model: Any, name: str, tolerance: float) -> _Story:
     from secateur.cli.tables.fitted_table import read_one_tree
-    from secateur.diagnosis import diagnose
+    from secateur.simplification import diagnose
 
     found = diagnose(read_one_tree(model), tolerance=tolerance)
     note = "Without rows, what happens to a rule's reliability is not known: name a table with its --target."
@@ -187,9 +169,9 @@ def _from_model(model: Any, name: str, tolerance: float) -> _Story:
 def _from_data(
     data: str,
     model: Any,
-    used: Rows,
-    growing: Growing,
-    reading: Reading,
+    used: options.Rows,
+    growing: options.Growing,
+    reading: options.Reading,
     tolerance: float,
     method: str | None,
     takes_facts: bool,
@@ -197,18 +179,16 @@ def _from_data(
 ) -> _Story:
     """Diagnose a given model, or a tree that is fitted to the table."""
     from secateur.cli.tables.fitted_table import describe_facts, fit_table, read_one_tree, simplify_fitted
-    from secateur.diagnosis import diagnose
     from secateur.methods import find_method
-    from secateur.simplification import simplify
+    from secateur.simplification import diagnose, simplify
 
     reads_tolerance = method is not None and "tolerance" in find_method(method).parameters
     settings: dict[str, Any] = {"tolerance": tolerance} if reads_tolerance else {}
     tree = None if model is None else read_one_tree(model)
     if in_batches(data, tree):
-        check_batch_options(data, used, reading)
-        target = used.require_target(data)
-        with open_batches(data, read_one_tree(model), target, reading, no_facts=not takes_facts) as (table, told):
-            with counting("Counting", quiet=quiet) as progress:
+        assert tree is not None
+        with open_batches(data, tree, used, reading, no_facts=not takes_facts) as (table, target, told):
+            with working("Counting", quiet=quiet) as progress:
                 overlaps = None
                 if method is not None:
                     settings |= {"method": method, "each_leaf": True, "progress": progress}
@@ -234,9 +214,6 @@ def _from_data(
 
 def _show(story: _Story, leaves: list[int] | None, *, pairs: bool) -> None:
     """Print the whole story."""
-    from rich.text import Text
-
-    from secateur.cli.console import out
     from secateur.export.diagnosis import explain_words
     from secateur.words.conditions import count_of
 
@@ -253,4 +230,4 @@ def _show(story: _Story, leaves: list[int] | None, *, pairs: bool) -> None:
         print_text(f"\n… and {rest:,} more rules: name some with --rule, or write them all with --output.")
     if story.overlaps is not None:
         print_text(f"\nAfter {story.method}: {story.overlaps.to_text()}")
-    out.print(Text(f"\n{explain_words(diagnosis)}", style="dim"))
+    say(f"\n{explain_words(diagnosis)}", style="dim")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from secateur.cli.console import print_json, tell
+from secateur.cli.console import print_json, say, tell
 from secateur.cli.options import Json, Reading, Trusting, spread
 from secateur.errors import InputError, ParameterError
 
@@ -23,7 +23,7 @@ THOUSANDS = re.compile(r"\d{3}(?!\d)[^=]*$")
 
 
 @spread
-def command(
+def explain_command(
     rules_file: Annotated[
         Path, typer.Argument(metavar="RULES", help="Rules as JSON, or a model, for the rules of its leaves.")
     ],
@@ -56,7 +56,7 @@ def command(
     """
     if (row is None) == (data is None):
         raise ParameterError("Name a table of rows, or one row with --row 'age=34,ward=B'.")
-    from secateur.cli.tables.model_rows import describe_unseen, parse_row, pick_columns, read_for_tree
+    from secateur.cli.tables.table_columns import parse_row, take_rows
     from secateur.results.row_reading import find_needed
 
     rules = _open_rules(rules_file, method, trusting)
@@ -66,14 +66,13 @@ def command(
         one = rules.explain({name: parsed[name] for name in given}, changes=changes, locked=lock or ())
         if letter is not None:
             _write_letters(letter, [one.letter()])
-        print_json(one.to_dict()) if as_json else _print("", one.text)
+        print_json(one.to_dict()) if as_json else say(one.text)
         return
     table = reading.open(str(data), tree=rules.tree)
     named = rules.tree.feature_names
     beside = [] if named is not None else list(table.frame.columns)[rules.tree.n_features :]
-    table, _, notes = read_for_tree(table, rules.tree, beside)
-    rows = pick_columns(table, rules.tree, beside=beside)
-    for note in (*notes, *describe_unseen(rows, rules.tree, table.name)):
+    rows, _, notes = take_rows(table, rules.tree, beside)
+    for note in notes:
         tell(note)
     if letter is not None:
         found_rows = (
@@ -85,7 +84,7 @@ def command(
         print_json([record for record, _, _ in found])
     else:
         for record, prediction, words in found:
-            _print(f"Row {record['row']}:{prediction}", f" {words}")
+            say((f"Row {record['row']}:{prediction}", "bold"), f" {words}")
 
 
 def _write_letters(directory: Path, letters: list[str]) -> None:
@@ -123,14 +122,6 @@ def _explain_rows(
     for place, index in enumerate(rules.apply(rows).tolist()):
         record, prediction, words = describe(index)
         yield {"row": place + 1, **record}, prediction, words
-
-
-def _print(start: str, words: str) -> None:
-    from rich.text import Text
-
-    from secateur.cli.console import out
-
-    out.print(Text.assemble((start, "bold"), words))
 
 
 def _open_rules(path: Path, method: str | None, trusting: Trusting) -> Rules:

@@ -1,8 +1,8 @@
 """The ``secateur`` command.
 
-Exit status: 0: success, 1: a check failed, 2: bad input, 130: Ctrl-C, 141: the output pipe was closed, 143: ended by
-another program (SIGTERM). However it ends, outputs are whole and nothing half-written is left. A signal is answered
-within two seconds, also in the middle of a library's long call.
+Exit status: 0: success, 1: a check failed, 2: bad input, 129: the terminal was closed, 130: Ctrl-C, 141: the output
+pipe was closed, 143: ended by another program (SIGTERM). However it ends, outputs are whole and nothing half-written is
+left. A signal is answered within two seconds, also in the middle of a library's long call.
 
 Little is imported here: Ctrl-C is answered from the first moment on, and the libraries come after it.
 """
@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from secateur.cli.console import PipeClosed
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
 
     app: typer.Typer
 
-STOPPED, PIPE_CLOSED, ENDED = 130, 141, 143  # 128 and the number of the signal, as in shells
+HUNG_UP, STOPPED, PIPE_CLOSED, ENDED = 129, 130, 141, 143  # 128 and the number of the signal, as in shells
 STOPS: dict[int, tuple[int, str]] = {
     signal.SIGINT: (STOPPED, "\nStopped."),
     signal.SIGTERM: (ENDED, "Stopped by a signal (SIGTERM)."),
 }
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup ignores it
+    STOPS[signal.SIGHUP] = (HUNG_UP, "Stopped: the terminal was closed.")
 PATIENCE = 1.0  # seconds for cleaning up, in which further signals do nothing
 SHOWN_PATH = 80
 LIBRARIES = ("duckdb", "jinja2", "pandas", "pyarrow", "rich", "skops", "sqlglot", "typer")  # of the extra "cli"
@@ -39,7 +42,7 @@ NO_MEMORY = (
     "There is not enough memory: close other programs, or pass smaller files; of a table's rows, --sample 100000 reads "
     "a part."
 )
-FEW_COLLECTIONS = 100_000  # new objects between two searches for garbage, of which loading libraries leaves none
+FEW_COLLECTIONS = 100_000  # new objects between two searches for garbage; loading libraries leaves none
 _stops: list[tuple[int, float]] = []  # signals that came, and when
 _told: list[str] = []  # what was said of them
 
@@ -93,11 +96,12 @@ def _watch_signals() -> None:
         while (number := os.read(reader, 1)[0]) not in STOPS:
             pass
         time.sleep(PATIENCE)
-        if rows := sys.modules.get("secateur.rows.staging"):
+        if rows := sys.modules.get("secateur.rows.whole_files"):
             rows.remove_leftovers()
         status, words = STOPS[number]
         if not _told:
-            os.write(2, f"{words}\n".encode())
+            with suppress(OSError):  # there may be no terminal any more
+                os.write(2, f"{words}\n".encode())
         os._exit(status)
 
     threading.Thread(target=end, daemon=True).start()
@@ -166,7 +170,9 @@ def _stop(number: int, _: Any) -> None:
 def _end_stopped() -> NoReturn:
     status, words = STOPS[_stops[0][0] if _stops else signal.SIGINT]
     _told.append(words)
-    sys.stderr.write(f"{words}\n")
+    with suppress(OSError):  # there may be no terminal any more
+        sys.stderr.write(f"{words}\n")
+        sys.stderr.flush()
     sys.exit(status)
 
 

@@ -19,8 +19,7 @@ from secateur.errors import FormatError, InputError, SecateurError, UnsupportedM
 from secateur.export.json import FORMAT as RULES_FORMAT
 from secateur.export.json import rules_from_json
 from secateur.limits import JSON_MARKS, check_parsed_size
-from secateur.rows.file_bytes import check_zip_size, is_packed, open_file, peek, read_whole, unpack
-from secateur.rows.file_format import BLANKS
+from secateur.rows.file_bytes import BLANKS, ENDING, check_zip_size, is_packed, open_file, peek, read_whole, unpack
 from secateur.rules.rules import Rules
 from secateur.tree.json import FORMAT as TREE_FORMAT
 from secateur.tree.json import tree_from_dict
@@ -44,30 +43,13 @@ PICKLES = (b"\x80", b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"\x1f\x8b", b"BZh",
 
 
 def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] = ()) -> Any:
-    """Load a fitted model.
-
-    The file is a ``.skops`` file, a tree or rules as secateur's JSON, or a tree as Interpretable AI's JSON, ONNX or
-    PMML; with ``trust_pickle`` also a pickle of pickle or joblib, which can run any code. ``trust`` names types that a
-    skops file may hold, beside those that skops trusts itself. :func:`secateur.from_model` takes the model.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(*load_iris(return_X_y=True))
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     path = Path(place) / "iris.skops"
-    ...     _ = path.write_bytes(dump_model(model))
-    ...     load_model(path)
-    DecisionTreeClassifier(max_depth=2, random_state=0)
-    """
+    """Load a fitted model, whatever its first bytes show; ``trust`` names types that a skops file may hold."""
     content = _read_bytes(path)
     for program, starts in BOOSTED_FILES.items():
         if content.startswith(starts):
             raise UnsupportedModelError(
                 f"{path} is a model in {program}'s own format: load it with {program} in Python, and pass it to "
-                "secateur.approximate(model, X), or save the fitted classifier with joblib and pass --trust-pickle."
+                "secateur.approximate(model, X), or save the fitted model with joblib and pass --trust-pickle."
             )
     if content[:4] == b"PK\x03\x04":
         return _load_skops(path, content, trust)
@@ -79,6 +61,8 @@ def load_model(path: Path, *, trust_pickle: bool = False, trust: Sequence[str] =
         return read_onnx(content)
     if content.startswith(PICKLES):
         return _load_pickle(path, trust_pickle=trust_pickle)
+    if path.name.lower().removesuffix(ENDING).endswith(".json"):
+        return _load_json(path, content)  # which says what is wrong
     raise FormatError(
         f"{path} is no model: expected a .skops file, a tree or rules as JSON, or a tree as ONNX or PMML."
     )
@@ -159,6 +143,8 @@ def _load_json(path: Path, data: bytes) -> Any:
     if found in RULES_FORMATS:
         del content
         return _read_rules(path, text).tree
+    if not isinstance(content, dict) or not {"_julia_type", "lnr"} & content.keys():
+        raise FormatError(f"{path} is JSON, but neither rules nor a tree that --export json or Interpretable AI wrote.")
     return read_iai(content)
 
 

@@ -10,22 +10,31 @@ puts what typer parsed together again::
 from __future__ import annotations
 
 import inspect
+import os
+import re
+import shlex
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from secateur.cli.completion import complete_column, complete_dialect, complete_method
 from secateur.errors import InputError, ParameterError, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from secateur.cli.tables.table_file import TableFile
+    from secateur.cli.tables.training_table import TrainingTable
     from secateur.tree.tree import Tree
 
+NAMED = re.compile(r'^    name = "(.+)"$', re.MULTILINE)
+DIALECTS = (
+    *("duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"),
+    *("databricks", "redshift", "mysql", "trino", "clickhouse", "oracle"),
+)
 # What a table and rules may be written as.
 Format = StrEnum("Format", ["csv", "tsv", "json", "parquet", "arrow"])
 Export = StrEnum(
@@ -33,46 +42,59 @@ Export = StrEnum(
     ["sql", "sql-check", "python", "numpy", "json", "markdown", "latex", "csv", "text", "html", "pmml", "onnx", "smt2"],
 )
 
-Fact = Annotated[
-    list[str] | None,
-    typer.Option(metavar="FACT", help="A fact about a column, such as 'age is not missing' or '0 <= bmi <= 100'."),
-]
+
+def complete_method(incomplete: str) -> list[str]:
+    """List the methods that begin so, as their files name them: importing those takes longer than a person waits."""
+    texts = (file.read_text(encoding="utf-8") for file in (Path(__file__).parents[1] / "methods").glob("*.py"))
+    names = sorted(name for text in texts if "\nMETHODS = " in text for name in NAMED.findall(text))
+    return [name for name in names if name.startswith(incomplete.lower())]
+
+
+def complete_dialect(incomplete: str) -> list[str]:
+    """List the SQL dialects that begin so."""
+    return [name for name in DIALECTS if name.startswith(incomplete.lower())]
+
+
+def complete_column(incomplete: str) -> list[str]:
+    """List the columns that begin so of the CSV file on the line."""
+    from secateur.rows.file_queries import read_header_names
+
+    # The parser gives up on a line that ends in an option without a value, so read the words of the shell.
+    words = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    try:
+        listed = shlex.split(words)
+    except ValueError:  # a quote is still open
+        listed = words.split()
+    # Rules and models stand before the table, and are not it.
+    paths = (Path(word) for word in listed[1:])
+    file = next((path for path in paths if path.suffix.lower() != ".json" and path.is_file()), None)
+    names = [] if file is None else read_header_names(file)
+    return [name for name in names if name.startswith(incomplete)]
+
+
+RulesFile = Annotated[Path, typer.Argument(metavar="RULES", help="Rules as --export json wrote them.")]
 NoFacts = Annotated[
     bool, typer.Option("--no-facts", help="Take no facts from the table: whole numbers, decimals, no blanks.")
 ]
-TABLE = typer.Argument(metavar="DATA", help="CSV, TSV, JSON lines, Parquet or Arrow; - is standard input.")
+FROM = "The table that the rules were made from, for numbers about its rows; - is standard input."
+RulesData = Annotated[str | None, typer.Option(metavar="FILE", help=FROM)]
+TABLE = typer.Argument(metavar="DATA", help="CSV, TSV, JSON lines, Parquet, Arrow, .xlsx or .ods; - is standard input.")
 Data = Annotated[str, TABLE]
 MaybeData = Annotated[str | None, TABLE]
-Model = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="A fitted model (.skops, a tree or rules as JSON, ONNX or PMML) instead of a tree fitted here.",
-    ),
-]
+MODEL = "A fitted model (.skops, a tree or rules as JSON, ONNX or PMML) instead of a tree fitted here."
+Model = Annotated[Path | None, typer.Option(metavar="FILE", help=MODEL)]
 Method = Annotated[
     str | None,
     typer.Option(help="How to delete; see `secateur methods`.  [default: exact]", autocompletion=complete_method),
 ]
 Seed = Annotated[int, typer.Option(help="random_state of the tree.", min=0, max=2**32 - 1)]
 Holdout = Annotated[float, typer.Option(metavar="SHARE", help="Share of the rows to measure on instead of fitting to.")]
-Cost = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COST", help="What an error costs, such as 'missed default = 5'; else 1."),
-]
+POLICY = "A policy to compare with, such as 'refuse if dti > 45 and late >= 1; otherwise approve'."
+Policy = Annotated[str | None, typer.Option(metavar="TEXT", help=POLICY)]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write; - is the screen.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines, and nothing else.")]
-Dialect = Annotated[
-    str,
-    typer.Option(
-        help="SQL dialect: duckdb, postgres, spark, sqlite, tsql, bigquery, snowflake, databricks, redshift, mysql, "
-        "trino or clickhouse.",
-        autocompletion=complete_dialect,
-    ),
-]
-SqlTable = Annotated[str, typer.Option(metavar="NAME", help="The table that the SQL statement reads.")]
 
 
 def is_screen(output: Path | None) -> bool:
@@ -83,6 +105,16 @@ def is_screen(output: Path | None) -> bool:
 def option(help: str, *names: str, default: Any = None, **declared: Any) -> Any:
     """Declare an option of a group, with what typer is told of it; by default it is named as its field."""
     return field(default=default, metadata={"option": typer.Option(*names, help=help, **declared)})
+
+
+def column_option(help: str, *names: str, metavar: str = "COLUMN") -> Any:
+    """Declare an option that names columns of the table."""
+    return option(help, *names, metavar=metavar, autocompletion=complete_column)
+
+
+def flag(help: str, *names: str) -> Any:
+    """Declare an option of a group that is on or off, and has no opposite."""
+    return option(help, *names, default=False)
 
 
 def _list_types(group: Any) -> dict[str, Any]:
@@ -99,17 +131,18 @@ class Reading:
     format: Format | None = option("Format of the table; by default what its first bytes show.", "--format")
     encoding: str | None = option("Encoding of a CSV or JSON file.  [default: utf-8]")
     missing: list[str] | None = option("A text in a CSV file that means a blank, like NA and ?.", metavar="TEXT")
-    text: list[str] | None = option(
-        "Columns to take as text, though they look like numbers or dates.",
-        metavar="COLUMNS",
-        autocompletion=complete_column,
+    text: list[str] | None = column_option(
+        "Columns to take as text, though they look like numbers or dates.", metavar="COLUMNS"
     )
-    month_first: bool = option("Read 03/04/2021 as March 4, where no date tells.", "--month-first", default=False)
+    blank_unreadable: float = option(
+        "Share of a column's cells, such as 0.01, that count as blanks if they cannot be read.",
+        **{"default": 0.0, "min": 0.0, "max": 0.1, "metavar": "SHARE", "show_default": False},
+    )
+    month_first: bool = flag("Read 03/04/2021 as March 4, where no date tells.", "--month-first")
     header: bool | None = option(
-        "Whether the first line of a CSV file holds names.  [default: the lines below tell]",
-        "--header/--no-header",
-        show_default=False,
+        "Whether the first line of a CSV file holds names.  [default: the lines below tell]", "--header/--no-header"
     )
+    sheet: str | None = option("Sheet of a workbook.  [default: the first]", metavar="NAME", show_default=False)
     sample: int | None = option("Number of rows to draw at random.", min=2)
 
     def open(self, data: str, *, tree: Tree | None = None, seed: int = 0, quiet: bool = False) -> TableFile:
@@ -123,27 +156,33 @@ class Reading:
             text += [words, *(word.strip() for word in words.split(","))]
         options: dict[str, Any] = {"format": self.format, "encoding": self.encoding, "missing": self.missing or ()}
         with working("Reading the table", quiet=quiet):
-            table = read_table(data, **options, text=text, header=self.header, sample=self.sample, seed=seed)
-        return replace(table, as_text=tuple(self.text or ()), month_first=self.month_first)
+            options |= {"text": text, "header": self.header, "sheet": self.sheet, "sample": self.sample}
+            table = read_table(data, **options, seed=seed)
+        asked: dict[str, Any] = {"month_first": self.month_first, "blank_unreadable": self.blank_unreadable}
+        return replace(table, as_text=tuple(self.text or ()), **asked)
+
+    def label(
+        self, data: str, tree: Tree, used: Rows, *, seed: int = 0, quiet: bool = False
+    ) -> tuple[TableFile, TrainingTable]:
+        """Read a table, and its labelled rows as a tree takes them."""
+        from secateur.cli.tables.fitted_table import label_rows
+
+        table = self.open(data, tree=tree, seed=seed, quiet=quiet)
+        return table, label_rows(table, tree, **used.take(table))
 
 
 @dataclass(frozen=True)
 class Rows:
     """Which rows and columns of a table to use, and what they are about."""
 
-    target: str | None = option(
-        "The column of the classes, or of the numbers, to predict.", metavar="COLUMN", autocompletion=complete_column
-    )
-    drop: list[str] | None = option(
-        "Columns to leave out, separated by commas or one option each.",
-        metavar="COLUMNS",
-        autocompletion=complete_column,
+    target: str | None = column_option("The column of the classes, or of the numbers, to predict.")
+    drop: list[str] | None = column_option(
+        "Columns to leave out, separated by commas or one option each.", metavar="COLUMNS"
     )
     drop_class: list[str] | None = option("A class to leave out with its rows.", "--drop-class", metavar="CLASS")
-    classes: bool = option(
+    classes: bool = flag(
         "Take the numbers of the target for classes. Many different ones are predicted as numbers otherwise.",
         "--classes",
-        default=False,
     )
 
     def require_target(self, data: str, columns: list[str] | None = None) -> str:
@@ -160,19 +199,21 @@ class Rows:
         return {"target": target, **dropped, "classes": self.classes}
 
 
+def require_both(data: str | None, used: Rows) -> None:
+    """Raise unless a table and its target were both named, or neither."""
+    if (data is None) != (used.target is None):
+        raise ParameterError("Name the table and the column of its classes: --data FILE --target COLUMN.")
+
+
 @dataclass(frozen=True)
 class Growing:
     """How to fit a tree."""
 
     max_depth: int | None = option("Depth limit of the tree.  [default: 5 for a table of your own]", min=1)
     min_rows: int | None = option("Fewest rows in a leaf.  [default: 5, and fewer for tables of under 100 rows]", min=1)
-    balanced: bool = option(
-        "Let every class count alike in fitting the tree, however rare it is.", "--balanced", default=False
-    )
-    keep: list[str] | None = option(
-        "Columns to use, though they look like identifiers or free text.",
-        metavar="COLUMNS",
-        autocompletion=complete_column,
+    balanced: bool = flag("Let every class count alike in fitting the tree, however rare it is.", "--balanced")
+    keep: list[str] | None = column_option(
+        "Columns to use, though they look like identifiers or free text.", metavar="COLUMNS"
     )
     seed: Seed = 0
 
@@ -183,13 +224,6 @@ class Growing:
         asked = {"min_rows": self.min_rows, "balanced": self.balanced, "keep": self.keep or (), "seed": self.seed}
         return {**depth, **asked}
 
-    def reject_with_model(self) -> None:
-        """Reject what would do nothing to a tree that is fitted already; the seed also draws rows."""
-        if replace(self, seed=0) != Growing():
-            raise ParameterError(
-                "--max-depth, --min-rows, --balanced and --keep are for a tree that is fitted here: leave them out."
-            )
-
 
 @dataclass(frozen=True)
 class Splitting:
@@ -199,24 +233,11 @@ class Splitting:
         "Share of the rows to set aside, so that numbers hold for new rows; 0 uses all.  [default: 0.25 if a tree is "
         "fitted here to at least 200 rows]",
         metavar="SHARE",
-        show_default=False,
     )
-    split_by: str | None = option(
-        "Set the last rows by this column aside, so that later rows judge earlier ones.",
-        "--split-by",
-        metavar="COLUMN",
-        autocompletion=complete_column,
+    split_by: str | None = column_option(
+        "Set the last rows by this column aside, so that later rows judge earlier ones.", "--split-by"
     )
-    group: str | None = option(
-        "Set whole groups of rows aside: those with one value of this column.",
-        metavar="COLUMN",
-        autocompletion=complete_column,
-    )
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """Arguments of functions that fit a tree."""
-        return {"holdout": self.holdout, "split_by": self.split_by, "group": self.group}
+    group: str | None = column_option("Set whole groups of rows aside: those with one value of this column.")
 
 
 @dataclass(frozen=True)
@@ -225,24 +246,20 @@ class Settings:
 
     budget: float | None = option(
         "Of a short list: fraction of the training rows of each class whose answer may differ from the "
-        "tree's, or whose probability by more than the tolerance, 0 to 1.  [default: 0; compare also shows 0.01]",
-        show_default=False,
+        "tree's, or whose probability by more than the tolerance, 0 to 1.  [default: 0; compare also shows 0.01]"
     )
     tolerance: str | None = option(
         "Of a short list: how far a line's probability may lie from the tree's; 1 keeps classes only.  "
         "[default: 0.1]  Of other methods: how far a rule's training reliability may move.  [default: 0.05]  "
         "Of numbers: how far a value may lie from the tree's, in their units, or as 0.25sd.  [default: 0.25sd]",
         metavar="NUMBER",
-        show_default=False,
     )
     max_conflict: float | None = option(
-        "Of the method budgeted: share of rows that rules of different classes may cover, 0 to 1.  [default: 0.015]",
-        show_default=False,
+        "Of the method budgeted: share of rows that rules of different classes may cover, 0 to 1.  [default: 0.015]"
     )
-    no_protect: bool = option(
+    no_protect: bool = flag(
         "Let faithful also delete conditions that point away from the class where all leaves have the class.",
         "--no-protect",
-        default=False,
     )
     no_facts: NoFacts = False
 
@@ -253,20 +270,23 @@ class Settings:
 
         named = {"budget": self.budget, "max_conflict": self.max_conflict}
         given: dict[str, Any] = {name: check_share(name, value) for name, value in named.items() if value is not None}
-        if self.tolerance is not None:
-            given["tolerance"] = _read_tolerance(self.tolerance)
+        if (text := self.tolerance) is not None:
+            try:
+                given["tolerance"] = text.strip() if text.strip().endswith("sd") else float(text)
+            except ValueError:
+                told = f"Expected --tolerance as a number, or for numbers such as 0.25sd, found {text!r}."
+                raise ParameterError(told) from None
         return given | ({"protect": False} if self.no_protect else {})
 
 
-def _read_tolerance(text: str) -> float | str:
-    """Read a number, or a part of the standard deviation of the target, such as 0.25sd."""
-    if text.strip().endswith("sd"):
-        return text.strip()  # which simplify checks
+def _read_cost(text: str) -> tuple[str, float]:
+    """Read the cost of a column."""
+    name, _, cost = text.rpartition("=")
     try:
-        return float(text)
+        return name.strip().strip("`"), float(cost)
     except ValueError:
         raise ParameterError(
-            f"Expected --tolerance as a number, or for numbers such as 0.25sd, found {text!r}."
+            f"Expected --prefer as a column and its cost, such as 'age = 10', found {text!r}."
         ) from None
 
 
@@ -274,21 +294,20 @@ def _read_tolerance(text: str) -> float | str:
 class Making(Settings):
     """How rules are made: as a short list, or one for each leaf."""
 
-    each_leaf: bool = option("Give one rule for each leaf, instead of a short list.", "--each-leaf", default=False)
+    each_leaf: bool = flag("Give one rule for each leaf, instead of a short list.", "--each-leaf")
     sections: int | None = option(
-        "Of a short list: the most sections.  [default: up to 4, as long as each saves conditions]",
-        min=1,
-        show_default=False,
+        "Of a short list: the most sections.  [default: up to 4, as long as each saves conditions]", min=1
     )
     otherwise: str | None = option(
         "Of a short list: the class of “otherwise”.  [default: the one that leaves the fewest conditions]",
         metavar="CLASS",
-        show_default=False,
     )
     of: str | None = option(
         "The class of interest: lines of a short list are listed by its share.  [default: the rarer of two]",
         metavar="CLASS",
-        show_default=False,
+    )
+    prefer: list[str] | None = option(
+        "Of a short list: what asking a column costs, such as 'biopsy = 10'; else 1.", metavar="COST"
     )
     method: Method = None
 
@@ -300,6 +319,7 @@ class Making(Settings):
         given = self.given
         chosen = find_method("exact" if self.method is None else self.method)
         named = {name: getattr(self, name) for name in ("sections", "otherwise", "of")}
+        named["prefer"] = dict(map(_read_cost, self.prefer)) if self.prefer else None
         named = {name: value for name, value in named.items() if value is not None}
         of_list = next((name for name in ("budget", *named) if name in named or name in given), None)
         if self.each_leaf and of_list is not None:
@@ -316,33 +336,30 @@ class Making(Settings):
 class Trusting:
     """What a model's file may hold."""
 
-    trust_pickle: bool = option("Open a pickle, which can run any code.", "--trust-pickle", default=False)
+    trust_pickle: bool = flag("Open a pickle, which can run any code.", "--trust-pickle")
     trust: list[str] | None = option("A type that a .skops file may hold, such as my.module.Step.", metavar="TYPE")
 
-    def load(self, path: Path, *, quiet: bool = False) -> Any:
-        """Load a model."""
+    def load(self, path: Path, growing: Growing | None = None, *, quiet: bool = False) -> Any:
+        """Load a model; reject what would do nothing to a tree that is fitted already: the seed also draws rows."""
         from secateur.cli.console import working
         from secateur.cli.model_files import load_model
 
+        if growing is not None and replace(growing, seed=0) != Growing():
+            raise ParameterError(
+                "--max-depth, --min-rows, --balanced and --keep are for a tree that is fitted here: leave them out."
+            )
         with working("Loading the model", quiet=quiet):
             return load_model(path, trust_pickle=self.trust_pickle, trust=self.trust or ())
 
 
-def spell(group: Any) -> tuple[str, ...]:
-    """Write the options of a group that differ from their defaults, as on a command line.
-
-    Examples
-    --------
-    >>> spell(Growing(max_depth=3, balanced=True))
-    ('--max-depth', '3', '--balanced')
-    """
-    hints = _list_types(type(group))
+def spell(*groups: Any) -> tuple[str, ...]:
+    """Write the options of groups that differ from their defaults, as on a command line."""
     words: list[str] = []
-    for one in fields(group):
-        value = getattr(group, one.name)
+    for made, one in [pair for group in groups for pair in product([group], fields(group))]:
+        value = getattr(made, one.name)
         if value == one.default:
             continue
-        option = hints[one.name].__metadata__[0]
+        option = _list_types(type(made))[one.name].__metadata__[0]
         named = [name for name in (option.default, *(option.param_decls or ())) if str(name).startswith("--")]
         name, _, opposite = (named[0] if named else f"--{one.name.replace('_', '-')}").partition("/")
         if isinstance(value, bool):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secateur.cli.console import print_text, tell, working
-from secateur.cli.options import Dialect, Export, Force, Output, SqlTable, is_screen, option
+from secateur.cli.options import DIALECTS, Export, Force, Output, complete_dialect, flag, is_screen, option
 from secateur.errors import InputError, ParameterError
 from secateur.rows.file_bytes import ENDING, has_packed_name, pack
 from secateur.rows.whole_files import check_not_read, encode_text, is_device, stage_files, write_whole
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_outputs(*outputs: Path | None, inputs: Sequence[str | Path | None] = (), force: bool = False) -> None:
-    """Reject outputs that cannot be written, or are also read, before any work is done.
-
-    With ``force`` a file may be replaced, but never one of the ``inputs``.
-    """
+    """Reject outputs that cannot be written, or are also read, before any work; ``force`` replaces others."""
     seen: set[str] = set()
     for path in outputs:
         if path is None or is_screen(path):
@@ -43,11 +40,31 @@ def check_outputs(*outputs: Path | None, inputs: Sequence[str | Path | None] = (
         seen.add(place)
 
 
-def make_export(rules: Rules, kind: Export, dialect: str, table: str) -> str | bytes:
-    """Write rules in one of the formats."""
-    from secateur.export.formats import write_format
+@dataclass(frozen=True)
+class SqlWriting:
+    """How SQL is written."""
 
-    return write_format(rules, kind.value, {"dialect": dialect, "table": table})
+    dialect: str = option(
+        f"SQL dialect: {', '.join(DIALECTS[:-1])} or {DIALECTS[-1]}.", default="duckdb", autocompletion=complete_dialect
+    )
+    sql_table: str = option("The table that the SQL statement reads.", default="rows", metavar="NAME")
+    plain: bool = flag("Write SQL as a plain CASE with short numbers; columns must have their types.", "--plain")
+    numbers: list[str] | None = option(
+        "Columns that hold numbers in the SQL table, though they were read from texts such as € 1,200.",
+        metavar="COLUMNS",
+    )
+
+    def make_export(self, rules: Rules, kind: Export, missing: Sequence[str] | None) -> str | bytes:
+        """Write rules in one of the formats; SQL takes the same texts for blanks as the reader of tables."""
+        from secateur.export.formats import write_format
+        from secateur.rows.file_queries import MISSING
+
+        if kind not in (Export.sql, Export["sql-check"]) and (self.plain or self.numbers):
+            raise ParameterError("--plain and --numbers are about SQL: leave them out, or export sql.")
+        named = [word.strip() for words in self.numbers or () for word in words.split(",")]
+        blanks = [*(() if self.plain else MISSING), *(missing or ())]
+        options = {"dialect": self.dialect, "table": self.sql_table, "plain": self.plain, "numbers": named}
+        return write_format(rules, kind.value, {**options, "blanks": blanks})
 
 
 def deliver(content: str | bytes, output: Path | None, *, force: bool = False, quiet: bool = False) -> None:
@@ -64,14 +81,11 @@ def deliver(content: str | bytes, output: Path | None, *, force: bool = False, q
 
 
 def write_files(contents: Mapping[Path, str | bytes], *, force: bool = False, quiet: bool = False) -> None:
-    """Write all files, or none if an error stops it, and say so; with ``force`` files may be replaced.
-
-    Everything is written before anything is moved to its place; devices and pipes get theirs in between. A file whose
-    name ends with ``.gz`` is packed.
-    """
+    """Write all files, or none if an error stops it, and say so; with ``force`` files may be replaced."""
     data = {path: encode_text(path, _end_line(content)) for path, content in contents.items()}
     data = {path: pack(content) if has_packed_name(path) else content for path, content in data.items()}
     files = [path for path in data if not is_device(path)]
+    # Everything is written before anything is moved to its place; devices and pipes get theirs in between.
     with stage_files(files, replace=force) as staged:
         for path, temporary in zip(files, staged, strict=True):
             temporary.write_bytes(data[path])
@@ -101,14 +115,12 @@ def choose_export(export: Export | None, output: Path | None, option: str = "--e
 
 
 @dataclass(frozen=True)
-class Writing:
+class Writing(SqlWriting):
     """What to write, and where."""
 
     report: Path | None = option("Write a page about the rules, one HTML file.", metavar="FILE")
     export: Export | None = option("Write the rules, and only them, to --output or the screen.")
     output: Output = None
-    dialect: Dialect = "duckdb"
-    sql_table: SqlTable = "rows"
     force: Force = False
 
     @property
@@ -125,18 +137,22 @@ class Writing:
         return export
 
     def write(
-        self, rules: Rules, export: Export | None, page: dict[str, Any], more: dict[Path, bytes], *, quiet: bool
+        self,
+        rules: Rules,
+        export: Export | None,
+        page: dict[str, Any],
+        more: dict[Path, bytes],
+        *,
+        quiet: bool,
+        missing: Sequence[str] | None = None,
     ) -> str | bytes | None:
-        """Write the files, and ``more`` beside them, and return what is left for the screen.
-
-        ``page`` are arguments of ``rules.report``.
-        """
+        """Write the files, and ``more`` beside them; return what is left for the screen; ``page`` is for reports."""
         files: dict[Path, str | bytes] = {}
         if self.report is not None:
             with working("Making the page", quiet=quiet):
                 files[self.report] = rules.report(**page).to_html()
         files |= more
-        made = None if export is None else make_export(rules, export, self.dialect, self.sql_table)
+        made = None if export is None else self.make_export(rules, export, missing)
         if made is not None and self.output is not None and not is_screen(self.output):
             files[self.output], made = made, None
         write_files(files, force=self.force, quiet=quiet)

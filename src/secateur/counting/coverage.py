@@ -1,106 +1,22 @@
-"""Find the rules that cover each row and the one that wins, by masks of one bit for each row, a block at a time.
+"""Find the rules that cover each row, add up rows by cells, and count those that pairs of rules share.
 
-A link's mask is made once and shared by all rules and trials: the rows of a rule are the intersection of its links'
-masks.
+Only rows in conflict matter for pairs, and many of them are covered by the same rules. So the rows of a block are
+grouped by the set of rules that covers them, and a group of any size costs what one row does. Pairs are then listed
+where few rules cover a row, and come from products of matrices where many do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.tile_arguments import Conditions, keep_asked, make_room, make_rule_conditions, make_tests
-from secateur.kernels import tiles
-from secateur.kernels.running import compile_module, is_soon_done, map_in_threads
-from secateur.rows.rows import LabelledRows, Rows
+from secateur.counting.masks import Masks, mask_blocks, rows_of_rule, unpack_bits
+from secateur.rows.rows import Rows
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
-
-Masks = np.ndarray[Any, np.dtype[np.uint64]]
-
-# Rows are compared a block at a time, so that a block of the used columns stays in the processor's cache while
-# every split looks at it. A multiple of 64 keeps blocks on word boundaries.
-BLOCK_ROWS = 1 << 14
-
-# Masks of all links are made for this many bytes at a time where rows can be looked at in blocks.
-MASK_BYTES = 1 << 26
-
-
-def count_bits(words: NDArray[Any]) -> NDArray[Any]:
-    """Count the bits that are set in each word of 64, none of them negative; numpy 1 has no function for it."""
-    if hasattr(np, "bitwise_count"):
-        return np.asarray(np.bitwise_count(words))
-    octets = np.ascontiguousarray(words).view(np.uint8).reshape(*words.shape, 8)
-    return np.asarray(np.unpackbits(octets, axis=-1).sum(axis=-1, dtype=np.int64))
-
-
-def pack_links(
-    tree: Tree,
-    matrix: NDArray[Any],
-    columns: NDArray[np.int64] | None = None,
-    nodes: NDArray[np.int64] | None = None,
-) -> Masks:
-    """Make the masks of all links over the rows of a checked matrix, shape (n_nodes, n_words).
-
-    Bit ``r`` of mask ``b`` says whether row ``r`` satisfies the link into node ``b``. The root's mask holds every row.
-    ``columns`` are the features that the matrix holds, increasing, if it does not hold all; ``nodes`` are the splits
-    whose links are asked, if not all are.
-    """
-    n_rows = len(matrix)
-    masks = np.zeros((tree.n_nodes, -(-n_rows // 64)), dtype=np.uint64)
-    masks[0] = pack_bits(np.ones(n_rows, dtype=bool))
-    inner = np.flatnonzero(~tree.is_leaf) if nodes is None else nodes
-    if not len(inner):
-        return masks
-    used, column_of = np.unique(tree.feature[inner], return_inverse=True)
-    used = used if columns is None else np.searchsorted(columns, used)
-    limits = tree.upper[inner].astype(matrix.dtype)
-    start, table = tree.category_table
-    lefts = masks.view(np.uint8)
-    for first in range(0, n_rows, BLOCK_ROWS):
-        block = np.ascontiguousarray(matrix[first : first + BLOCK_ROWS, used].T)
-        missing = np.isnan(block)
-        some_missing = missing.any(axis=1)
-        place = slice(first // 8, first // 8 + -(-block.shape[1] // 8))
-        for node, column, limit in zip(inner.tolist(), column_of.tolist(), limits, strict=True):
-            if start[node] >= 0:
-                codes = np.where(missing[column], 0, block[column]).astype(np.int64)
-                left = table[start[node] + codes]
-            else:
-                left = block[column] <= limit
-            if some_missing[column]:
-                left = np.where(missing[column], tree.missing_left[node], left)
-            lefts[tree.children_left[node], place] = np.packbits(left, bitorder="little")
-    masks[tree.children_right[inner]] = masks[0] & ~masks[tree.children_left[inner]]
-    return masks
-
-
-def rows_in(masks: Masks, links: NDArray[np.int32]) -> Masks:
-    """Mask the rows that satisfy all the links; every row if there are none."""
-    if not len(links):
-        everyone: Masks = masks[0]
-        return everyone
-    found: Masks = np.bitwise_and.reduce(masks[links], axis=0)
-    return found
-
-
-def pack_bits(flags: NDArray[np.bool_]) -> Masks:
-    """Pack the last axis to bits and pad it with zeros to whole words."""
-    padded = np.zeros((*flags.shape[:-1], -(-flags.shape[-1] // 64) * 8), dtype=np.uint8)
-    packed = np.packbits(flags, axis=-1, bitorder="little")
-    padded[..., : packed.shape[-1]] = packed
-    words: Masks = padded.view(np.uint64)
-    return words
-
-
-def unpack_bits(mask: Masks, n_rows: int) -> NDArray[np.bool_]:
-    """Turn the first ``n_rows`` bits of the last axis into bools."""
-    return np.unpackbits(mask.view(np.uint8), axis=-1, count=n_rows, bitorder="little").view(bool)
-
 
 FEW_CELLS = 1 << 16
 
@@ -122,7 +38,9 @@ class CellCounts:
     counts: NDArray[np.float64]
 
     @classmethod
-    def of(cls, cells: NDArray[np.int64], weights: NDArray[np.float64], n_cells: int | None = None) -> CellCounts:
+    def of(
+        cls, cells: NDArray[np.int64], weights: NDArray[np.float64] | None, n_cells: int | None = None
+    ) -> CellCounts:
         """Count rows, or add up counts, by their cell; without sorting where there are fewer cells than rows."""
         if n_cells is not None and n_cells <= max(len(cells), FEW_CELLS):
             whole = np.bincount(cells, weights=weights, minlength=n_cells).astype(np.float64)
@@ -144,164 +62,139 @@ class CellCounts:
     __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
 
 
-# numpy looks at so many pairs of a row and a rule in less time than compiling takes.
-PLAIN_PAIRS = 1 << 30
-
-
 def cover_rows(
     tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows, rules: NDArray[np.int64] | None = None
 ) -> NDArray[np.bool_]:
     """Find out whether each rule, or each of some, covers each row, shape (n_rows, n_rules)."""
-    listed = range(paths.n_rules) if rules is None else rules.tolist()
+    listed = np.arange(paths.n_rules) if rules is None else rules
     covered = np.empty((rows.n_rows, len(listed)), dtype=bool)
-    for span, masks in mask_blocks(tree, rows, _find_asked(paths, deleted, listed)):
-        for place, rule in enumerate(listed):
+    is_listed = np.zeros(paths.n_rules, dtype=bool)
+    is_listed[listed] = True
+    asked = np.unique(paths.parent[paths.links[~deleted & is_listed[paths.rule]]])
+    for span, masks in mask_blocks(tree, rows, asked):
+        for place, rule in enumerate(listed.tolist()):
             covered[span, place] = unpack_bits(rows_of_rule(paths, deleted, rule, masks), span.stop - span.start)
     return covered
 
 
-def find_winners(
-    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], ranking: NDArray[np.int64], rows: Rows
-) -> NDArray[np.int64]:
-    """Find the first rule of the ranking that covers each row, else -1; a ranking of all rules covers every row."""
-    if not _is_soon_done(paths, rows):
-        return _cover_by_tiles(tree, paths, deleted, ranking, rows)[0]
-    winners = np.full(rows.n_rows, -1, dtype=np.int64)
-    for span, masks in mask_blocks(tree, rows, _find_asked(paths, deleted, ranking)):
-        undecided = masks[0].copy()
-        block = winners[span]
-        for rule in ranking.tolist():
-            won = rows_of_rule(paths, deleted, rule, masks) & undecided
-            if won.any():
-                block[unpack_bits(won, len(block))] = rule
-                undecided ^= won
-                if not undecided.any():
-                    break
-    return winners
+# Pairs that are listed before equal ones are added up, so that rows covered by many rules take no more memory.
+MOST_PAIRS = 1 << 22
+# Rows in conflict times rules that are looked at together.
+MOST_MARKS = 1 << 25
+# Listing a pair and sorting it takes as long as so many products of a matrix.
+LISTED_COST = 256
 
 
-def find_overlap(
-    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows, rules: NDArray[np.int64]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Find the rows that some rules of different classes cover, and the rows that any of them covers."""
-    if not _is_soon_done(paths, rows):
-        n_covering = _cover_by_tiles(tree, paths, deleted, rules, rows, np.zeros(rows.n_rows, dtype=np.int64))[1]
-        return n_covering > 1, n_covering > 0
-    conflict, covered = np.empty((2, rows.n_rows), dtype=bool)
-    for span, masks in mask_blocks(tree, rows, _find_asked(paths, deleted, rules)):
-        by_class = np.zeros((tree.n_classes, masks.shape[1]), dtype=np.uint64)
-        for rule in rules.tolist():
-            by_class[paths.leaf_class[rule]] |= rows_of_rule(paths, deleted, rule, masks)
-        once, twice = np.zeros_like(by_class[0]), np.zeros_like(by_class[0])
-        for mask in by_class:
-            twice |= once & mask
-            once |= mask
-        conflict[span] = unpack_bits(twice, span.stop - span.start)
-        covered[span] = unpack_bits(once, span.stop - span.start)
-    return conflict, covered
+@dataclass(frozen=True)
+class PairCounts:
+    """(Weighted) rows that pairs of rules share; counts of parts add up."""
+
+    total: float  # all rows
+    first: NDArray[np.int64]  # the two rules of each pair, the smaller number first; sorted
+    second: NDArray[np.int64]
+    rows: NDArray[np.float64]  # that both cover
+
+    def __add__(self, other: PairCounts) -> PairCounts:
+        return _merge(self.total + other.total, [self, other])
 
 
-def find_winners_and_overlap(
-    tree: Tree,
-    paths: Paths,
-    deleted: NDArray[np.bool_],
-    ranking: NDArray[np.int64],
-    rows: Rows,
-    class_ids: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64] | None]:
-    """Do what :func:`find_winners` and :func:`find_overlap` do, for the rules of a ranking.
-
-    Where one pass over many rows does both, it also counts the rows of each class that each rule covers, in the order
-    of the rules.
-    """
-    if not _is_soon_done(paths, rows):
-        winners, n_covering, counts = _cover_by_tiles(tree, paths, deleted, ranking, rows, class_ids)
-        return winners, n_covering > 1, n_covering > 0, counts
-    return find_winners(tree, paths, deleted, ranking, rows), *find_overlap(tree, paths, deleted, rows, ranking), None
-
-
-def _is_soon_done(paths: Paths, rows: Rows) -> bool:
-    return is_soon_done("cover_block", rows.n_rows * paths.n_rules, PLAIN_PAIRS)
+def count_overlaps(
+    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rows: Rows, weights: NDArray[np.float64] | None
+) -> PairCounts:
+    """Count the rows that each pair of rules of different classes shares; pairs that share none are left out."""
+    total = float(rows.n_rows if weights is None else weights.sum())
+    if not deleted.any():  # leaves share no row
+        return _count_nothing(total)
+    merged, waiting, n_waiting = _count_nothing(total), [], 0
+    for span, masks in mask_blocks(tree, rows):
+        weight = np.ones(span.stop - span.start) if weights is None else weights[span]
+        for sets, size in _group_rows(paths, deleted, masks, weight):
+            for part in _pair_rules(paths, sets, size):
+                waiting.append(part)
+                n_waiting += len(part.rows)
+                if n_waiting > MOST_PAIRS + len(merged.rows):
+                    merged, waiting, n_waiting = _merge(total, [merged, *waiting]), [], 0
+    return _merge(total, [merged, *waiting])
 
 
-def _cover_by_tiles(
-    tree: Tree,
-    paths: Paths,
-    deleted: NDArray[np.bool_],
-    ranking: NDArray[np.int64],
-    rows: Rows,
-    class_ids: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.float64]]:
-    """Find the winners of a ranking in compiled code on several threads.
-
-    With the classes of the rows, find how many classes cover each row, and count the rows of each rule, too.
-    """
-    is_counted = class_ids is not None
-    labels = np.zeros(0, dtype=np.int64) if class_ids is None else class_ids
-    best = np.full(rows.n_rows, len(ranking), dtype=np.int64)
-    n_covering = np.zeros(rows.n_rows if is_counted else 0, dtype=np.uint8)
-    cover_block = compile_module(tiles).cover_block
-    features, every, condition_of = make_tests(tree)
-    rules = np.sort(ranking)
-    kept = Conditions(deleted, np.zeros_like(deleted), np.ones(paths.n_rules, dtype=bool))
-    tests, conditions = keep_asked(
-        every, make_rule_conditions(paths, condition_of, kept, rules, np.arange(len(rules) + 1), False)
-    )
-    rank, class_of = np.argsort(ranking), paths.leaf_class[rules]
-    n_classes = tree.n_classes if is_counted else 0
-
-    def find(span: tuple[int, int]) -> NDArray[np.int64]:
-        block = rows.block(*span, features)
-        place = block.values, block.origin, block.step, block.columns, block.n_rows
-        room = make_room(tests, conditions.longest, 0, n_classes)
-        own = slice(*span)
-        counts = np.zeros((len(rules) if is_counted else 0, n_classes), dtype=np.int64)
-        given = tests, conditions, rank, class_of, room
-        cover_block(*place, *given, best[own], n_covering[own], labels[own], counts)
-        return counts
-
-    total = np.zeros((len(rules) if is_counted else 0, n_classes))
-    for counts in map_in_threads(find, rows.spans()):
-        total += counts
-    return np.append(ranking, -1)[best], n_covering, total
+def _group_rows(
+    paths: Paths, deleted: NDArray[np.bool_], masks: Masks, weight: NDArray[np.float64]
+) -> Iterator[tuple[NDArray[np.bool_], NDArray[np.float64]]]:
+    """Find the sets of rules that cover rows in conflict, (n_sets, n_rules), and the weight of the rows of each."""
+    covered = np.stack([rows_of_rule(paths, deleted, rule, masks) for rule in range(paths.n_rules)])
+    once, twice = np.zeros_like(masks[0]), np.zeros_like(masks[0])
+    for class_id in np.unique(paths.leaf_class).tolist():
+        own = np.bitwise_or.reduce(covered[paths.leaf_class == class_id], axis=0)
+        twice |= once & own
+        once |= own
+    in_conflict = np.flatnonzero(unpack_bits(twice, len(weight)))
+    marks = covered.view(np.uint8)
+    step = max(1, MOST_MARKS // paths.n_rules)
+    for start in range(0, len(in_conflict), step):
+        chosen = in_conflict[start : start + step]
+        sets = ((marks[:, chosen // 8] >> (chosen % 8).astype(np.uint8)) & 1).astype(bool).T
+        packed = np.packbits(sets, axis=1)
+        _, place, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        yield sets[place], np.bincount(group.ravel(), weights=weight[chosen]).astype(np.float64)
 
 
-def rows_of_rule(paths: Paths, deleted: NDArray[np.bool_], rule: int, masks: Masks) -> Masks:
-    """Mask the rows that a rule covers."""
-    span = paths.entries(rule)
-    return rows_in(masks, paths.links[span][~deleted[span]])
+def _pair_rules(paths: Paths, sets: NDArray[np.bool_], weight: NDArray[np.float64]) -> Iterator[PairCounts]:
+    """Count the pairs of rules of different classes in sets: one by one if they are few, else by products."""
+    used = np.flatnonzero(sets.any(axis=0))
+    sizes = sets.sum(axis=1)
+    n_pairs = int((sizes * (sizes - 1) // 2).sum())
+    if LISTED_COST * n_pairs > len(sets) * len(used) ** 2:
+        return _multiply(paths, sets[:, used], weight, used)
+    return _list_pairs(paths, sets, weight)
 
 
-def count_covered(
-    tree: Tree, paths: Paths, deleted: NDArray[np.bool_], listed: LabelledRows, rules: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Count the (weighted) rows of each class that each of some rules covers, shape (n_rules, n_classes)."""
-    rows, class_ids, weights = listed[:3]
-    counts = np.zeros((len(rules), tree.n_classes))
-    for span, masks in mask_blocks(tree, rows, _find_asked(paths, deleted, rules)):
-        labels = class_ids[span]
-        classes = pack_bits(labels == np.arange(tree.n_classes)[:, None])
-        for place, rule in enumerate(rules.tolist()):
-            mask = rows_of_rule(paths, deleted, rule, masks)
-            if weights is None:
-                counts[place] += count_bits(mask & classes).sum(axis=1)
-            else:
-                own = unpack_bits(mask, len(labels))
-                counts[place] += np.bincount(labels[own], weights[span][own], tree.n_classes)
-    return counts
+def _list_pairs(paths: Paths, sets: NDArray[np.bool_], weight: NDArray[np.float64]) -> Iterator[PairCounts]:
+    """List the pairs of each set, some sets at a time, and add up the weights of equal pairs."""
+    owner, rule = np.nonzero(sets)
+    n_rules = np.bincount(owner, minlength=len(sets))
+    n_later = np.repeat(np.cumsum(n_rules), n_rules) - 1 - np.arange(len(owner))
+    ends = np.cumsum(n_later)
+    bounds = np.searchsorted(ends, np.arange(0, ends[-1], MOST_PAIRS)).tolist()
+    for start, stop in zip(bounds, [*bounds[1:], len(owner)], strict=True):
+        part = n_later[start:stop]
+        one = np.repeat(np.arange(start, stop), part)
+        two = one + 1 + np.arange(len(one)) - np.repeat(np.cumsum(part) - part, part)
+        first, second = rule[one], rule[two]
+        differ = paths.leaf_class[first] != paths.leaf_class[second]
+        yield _add_up(0.0, first[differ], second[differ], weight[owner[one]][differ])
 
 
-def _find_asked(paths: Paths, deleted: NDArray[np.bool_], rules: Any) -> NDArray[np.int64]:
-    """Find the splits that some rules still ask."""
-    is_listed = np.zeros(paths.n_rules, dtype=bool)
-    is_listed[rules] = True
-    asked: NDArray[np.int64] = np.unique(paths.parent[paths.links[~deleted & is_listed[paths.rule]]])
-    return asked
+def _multiply(
+    paths: Paths, sets: NDArray[np.bool_], weight: NDArray[np.float64], used: NDArray[np.int64]
+) -> Iterator[PairCounts]:
+    """Multiply the marks of some rules with those of all later ones: the products sum up the shared weight."""
+    marks = sets.astype(np.float64)
+    step = max(1, MOST_PAIRS // len(used))
+    for start in range(0, len(used), step):
+        stop = min(start + step, len(used))
+        shared = (marks[:, start:stop] * weight[:, None]).T @ marks[:, start:]
+        differ = paths.leaf_class[used[start:stop], None] != paths.leaf_class[None, used[start:]]
+        later = np.arange(stop - start)[:, None] < np.arange(len(used) - start)
+        one, two = np.nonzero((shared > 0) & differ & later)
+        yield PairCounts(0.0, used[start + one], used[start + two], shared[one, two])
 
 
-def mask_blocks(tree: Tree, rows: Rows, nodes: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, Masks]]:
-    """Mask the rows of every link, or of those of some splits, a bounded block of rows at a time."""
-    size = max(64, MASK_BYTES // tree.n_nodes * 8 // 64 * 64)
-    for first in range(0, rows.n_rows, size):
-        span = slice(first, min(first + size, rows.n_rows))
-        yield span, pack_links(tree, rows.select(span.start, span.stop, np.arange(rows.n_features)), nodes=nodes)
+def _count_nothing(total: float) -> PairCounts:
+    nobody = np.zeros(0, dtype=np.int64)
+    return PairCounts(total, nobody, nobody, np.zeros(0))
+
+
+def _merge(total: float, parts: Sequence[PairCounts]) -> PairCounts:
+    numbers = (np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "second", "rows"))
+    return _add_up(total, *numbers)
+
+
+def _add_up(total: float, first: NDArray[np.int64], second: NDArray[np.int64], rows: NDArray[np.float64]) -> PairCounts:
+    """Sort pairs and add up the rows of equal ones; pairs of no weight are left out."""
+    if not len(first):
+        return PairCounts(total, first, second, rows)
+    size = int(second.max()) + 1
+    keys, place = np.unique(first * size + second, return_inverse=True)
+    sums = np.bincount(place, weights=rows).astype(np.float64)
+    keys, sums = keys[sums > 0], sums[sums > 0]
+    return PairCounts(total, keys // size, keys % size, sums)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.tile_arguments import Conditions
-from secateur.counting.violations import ViolationCounts, count_violations, split_rules
+from secateur.counting.violations import Conditions, ViolationCounts, count_alone, count_violations, split_rules
 from secateur.rows.rows import LabelledRows, RowIndex, Rows, count_classes, index_rows
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class TrainingEvidence(ABC):
-    """What methods ask of training rows: how many of them, and of which class, any rule covers."""
+    """What methods ask of training rows: how many of each class any rule covers."""
 
     tree: Tree
 
@@ -179,13 +178,15 @@ class RowEvidence(TrainingEvidence):
 
 def count_without_one(evidence: TrainingEvidence, paths: Paths) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Count the rows of each class of every leaf, and of its rule without each entry alone, (n_entries, n_classes)."""
+    if isinstance(evidence, RowEvidence) and evidence.weights is None:
+        leaf_counts, gained = count_alone(evidence.tree, paths, evidence.listed)
+        return leaf_counts, leaf_counts[paths.rule] + gained
     opened = np.ones(len(paths.links), dtype=bool)
     gained = np.zeros((len(opened), evidence.tree.n_classes))
     for among, violations in _count_groups(evidence, paths, opened):
         entries = np.flatnonzero(among[paths.rule])
         gained[entries] = violations.gain(entries, ~opened)
-    leaf_counts: NDArray[np.float64] = violations.leaf_counts
-    return leaf_counts, leaf_counts[paths.rule] + gained
+    return violations.leaf_counts, violations.leaf_counts[paths.rule] + gained
 
 
 def list_pairs(paths: Paths, rules: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

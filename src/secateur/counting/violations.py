@@ -12,35 +12,34 @@ one open condition of a rule has been deleted.
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.coverage import count_bits, pack_links, rows_in, unpack_bits
-from secateur.counting.tile_arguments import (
-    NO_NODES,
-    Conditions,
-    keep_asked,
-    make_preorder,
-    make_room,
-    make_rule_conditions,
-    make_tests,
-)
-from secateur.kernels import tiles
-from secateur.kernels.running import compile_module, is_soon_done, map_in_threads, n_threads
+from secateur.counting.masks import ClassMasks, Masks, list_rows, mask_blocks, mask_nodes, rows_in
 from secateur.rows.rows import LabelledRows, apply_tree, count_classes
 from secateur.tree.paths import Paths
 from secateur.tree.shares import divide_or_nan
 from secateur.tree.tree import Tree
 
-# numpy looks at so many pairs of a row and a rule, or an open condition, in less time than compiling takes.
-PLAIN_PAIRS = 1 << 31
-# It looks at so many rows at a time.
-PLAIN_ROWS = 1 << 17
+# By up to this many open conditions, the masks of a rule are split; by more of them, rows are looked at one by one.
+SPLIT_TESTS = 5
+# With more leaves, rows are sent down the tree where no rule needs masks.
+MASKED_LEAVES = 200
+# With more classes, rows are looked up one by one.
+FEW_CLASSES = 8
 # Numbers that a pass counts, on each thread: a cell has one for each class.
 MOST_NUMBERS = 1 << 21
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Which conditions of rules are deleted and which are open; the others are firm."""
+
+    deleted: NDArray[np.bool_]  # shape (n_entries,)
+    opened: NDArray[np.bool_]
+    among: NDArray[np.bool_]  # the rules to count, shape (n_rules,)
 
 
 class Layout(NamedTuple):
@@ -109,8 +108,8 @@ class ViolationCounts:
         allowed = np.zeros(self.paths.n_rules, dtype=np.int64)
         np.bitwise_or.at(allowed, self.paths.rule[gone], np.int64(1) << self.find_places(gone))
         beyond = self._pattern & ~allowed[self._owner]
-        single = np.flatnonzero(count_bits(beyond) == 1)
-        place = count_bits(beyond[single] - 1)
+        single = np.flatnonzero(np.bitwise_count(beyond) == 1)
+        place = np.bitwise_count(beyond[single] - 1)
         asked = np.full(len(self._open_entries), -1, dtype=np.int64)
         asked[np.searchsorted(self._open_entries, entries)] = np.arange(len(entries))
         target = asked[np.searchsorted(self._open_rule, self._owner[single]) + place]
@@ -228,6 +227,31 @@ def count_violations(
     return ViolationCounts(paths, conditions.opened, layout.is_paired, known, layout.rules, layout.offsets, cells)
 
 
+def count_alone(tree: Tree, paths: Paths, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Count the rows of each class of each leaf, and those that violate one condition of its path alone; no weights."""
+    leaf_counts = np.zeros((paths.n_rules, tree.n_classes))
+    counts = np.zeros((len(paths.links), tree.n_classes))
+    for span, masks in mask_blocks(tree, listed.rows):
+        classes = ClassMasks(listed.class_ids[span], None, tree.n_classes)
+        for rule in range(paths.n_rules):
+            entries = paths.entries(rule)
+            violated = masks[0] & ~masks[paths.links[entries]]
+            some, several = np.zeros((2, masks.shape[1]), dtype=np.uint64)
+            for one in violated:
+                several |= some & one
+                some |= one
+            classes.add(masks[0] & ~some, leaf_counts[rule])
+            words = np.flatnonzero(some & ~several)
+            alone = violated[:, words] & ~several[words]
+            if classes.masks is None or len(classes.masks) > FEW_CLASSES:
+                condition, place = divmod(list_rows(alone.reshape(-1)), max(1, 64 * len(words)))
+                classes.add_rows((words[place >> 6] << 6) + (place & 63), condition, counts[entries])
+            else:
+                for class_id, members in enumerate(classes.masks[:, words]):
+                    counts[entries, class_id] += np.bitwise_count(alone & members).sum(axis=1, dtype=np.int64)
+    return leaf_counts, counts
+
+
 class PatternCounter:
     """Counts rows of each leaf, and of each cell of :func:`list_patterns`, however many cells there are.
 
@@ -253,81 +277,69 @@ class _Counter:
     layout: Layout
     with_leaves: bool
 
-    def count(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """Count by numpy as long as that is soon done, else in compiled code."""
-        n_pairs = listed.rows.n_rows * (self.paths.n_rules + int(np.count_nonzero(self.conditions.opened)))
-        is_plain = is_soon_done("count_by_violations", n_pairs, PLAIN_PAIRS)
-        return self._count_by_numpy(listed) if is_plain else self._count_by_tiles(listed)
-
-    def _count_by_numpy(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Make a mask of many rows for each link, and count each rule by its masks; weights are added row after row."""
-        (rows, class_ids, weights), (rules, offsets, is_paired) = listed[:3], self.layout
-        tree, paths, conditions, n_classes = self.tree, self.paths, self.conditions, self.tree.n_classes
-        leaf_counts, cells = np.zeros((paths.n_rules, n_classes)), np.zeros((offsets[-1], n_classes))
-        if self.with_leaves:
+    def count(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Count some rows."""
+        (rows, class_ids, weights), tree, paths = listed[:3], self.tree, self.paths
+        leaf_counts = np.zeros((paths.n_rules, tree.n_classes))
+        cells = np.zeros((self.layout.offsets[-1], tree.n_classes))
+        has_rules = len(self.layout.rules) > 0
+        by_masks = weights is None and (has_rules or paths.n_rules <= MASKED_LEAVES)
+        if self.with_leaves and not by_masks:
             leaf_counts = count_classes(tree, apply_tree(tree, rows), class_ids, weights)[paths.leaf_ids]
-        tested = np.unique(tree.feature[~tree.is_leaf])
-        for start in range(0, rows.n_rows, PLAIN_ROWS):
-            n_rows = min(PLAIN_ROWS, rows.n_rows - start)
-            masks = pack_links(tree, rows.select(start, start + n_rows, tested), tested)
-            for rule, (first, last) in zip(rules.tolist(), pairwise(offsets.tolist()), strict=True):
-                span = paths.entries(rule)
-                links, opened = paths.links[span], conditions.opened[span]
-                firm = links[~conditions.deleted[span] & ~opened]
-                inside = np.flatnonzero(unpack_bits(rows_in(masks, firm), n_rows))
-                violated = ~unpack_bits(masks[links[opened]], n_rows)[:, inside]
-                own = _find_cells(violated, is_paired=is_paired) * n_classes + class_ids[start + inside]
-                counted = cells[first:last].reshape(-1)
-                if weights is None:
-                    counted += np.bincount(own, minlength=len(counted))
-                else:
-                    np.add.at(counted, own, weights[start + inside])
-        return leaf_counts, cells
-
-    @cached_property
-    def _tile_arguments(self) -> tuple[NDArray[np.int64], Any, Any, Any]:
-        """The tested features, the tests, the rules' conditions and the nodes, as compiled code reads them."""
-        features, tests, condition_of = make_tests(self.tree)
-        conditions = make_rule_conditions(self.paths, condition_of, self.conditions, *self.layout)
-        if self.with_leaves:
-            return features, tests, conditions, make_preorder(self.tree, self.paths, condition_of)
-        return features, *keep_asked(tests, conditions), NO_NODES
-
-    def _count_by_tiles(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """Count tiles of rows in compiled code, blocks of them on several threads.
-
-        Numbers of rows are whole and may be added in any order. Weights are added row after row on one thread, so that
-        their sums do not depend on the machine.
-        """
-        count_by_violations = compile_module(tiles).count_by_violations
-        rows, class_ids, weights = listed[:3]
-        features, tests, conditions, nodes = self._tile_arguments
-        tree, n_rules, n_cells = self.tree, self.paths.n_rules, self.layout.offsets[-1]
-        weight = np.zeros(0) if weights is None else weights
-        n_parts = min(n_threads(), len(rows.spans())) if weights is None else 1
-        waiting: SimpleQueue[tuple[int, int] | None] = SimpleQueue()
-        for item in [*rows.spans(), *[None] * n_parts]:
-            waiting.put(item)
-
-        def count(_: int) -> tuple[NDArray[np.float64], NDArray[Any]]:
-            """Count whatever block is next, so that threads end at about the same time."""
-            leaf_counts = np.zeros((n_rules, tree.n_classes))
-            cells = np.zeros((n_cells, tree.n_classes), dtype=np.uint32 if weights is None else np.float64)
-            room = make_room(tests, conditions.longest, tree.depth, tree.n_classes)
-            while (span := waiting.get()) is not None:
-                block = rows.block(*span, features)
-                count_by_violations(
-                    *(block.values, block.origin, block.step, block.columns, *span, class_ids, weight),
-                    *(tests, nodes, conditions, room, leaf_counts, cells),
-                )
+        if not has_rules and not (self.with_leaves and by_masks):
             return leaf_counts, cells
-
-        results = map_in_threads(count, range(n_parts))
-        leaf_counts, cells = next(results)
-        for other_leaf_counts, other_cells in results:
-            leaf_counts += other_leaf_counts
-            cells += other_cells
+        for span, masks in mask_blocks(tree, rows):
+            classes = ClassMasks(class_ids[span], None if weights is None else weights[span], tree.n_classes)
+            if self.with_leaves and by_masks:
+                for mask, counts in zip(mask_nodes(tree, masks)[paths.leaf_ids], leaf_counts, strict=True):
+                    classes.add(mask, counts)
+            for rule, (first, last) in zip(
+                self.layout.rules.tolist(), pairwise(self.layout.offsets.tolist()), strict=True
+            ):
+                self._count_rule(rule, masks, classes, cells[first:last])
         return leaf_counts, cells
+
+    def _count_rule(self, rule: int, masks: Masks, classes: ClassMasks, cells: NDArray[np.float64]) -> None:
+        """Count the rows of a rule, by the open conditions that they violate."""
+        span = self.paths.entries(rule)
+        links, opened = self.paths.links[span], self.conditions.opened[span]
+        inside = rows_in(masks, links[~self.conditions.deleted[span] & ~opened])
+        if not opened.any():
+            classes.add(inside, cells[0])
+            return
+        words = np.flatnonzero(inside)  # of a rule deep in a tree, few words have a row
+        asked, inside = masks[links[opened]][:, words], inside[words]
+        if classes.masks is None or len(asked) > SPLIT_TESTS or self.layout.is_paired:
+            self._list_rows(words, inside, asked, classes, cells)
+            return
+        parts = inside[None]
+        for held in asked:
+            parts = np.concatenate([parts & held, parts & ~held])
+        for class_id, members in enumerate(classes.masks[:, words]):
+            cells[:, class_id] += np.bitwise_count(parts & members).sum(axis=1, dtype=np.int64)
+
+    def _list_rows(
+        self, words: NDArray[np.int64], inside: Masks, asked: Masks, classes: ClassMasks, cells: NDArray[np.float64]
+    ) -> None:
+        """Count rows one by one; without weights, those that violate nothing, or more than are told apart, by masks."""
+        listed = inside
+        if classes.masks is not None:
+            some, several, many = np.zeros((3, len(words)), dtype=np.uint64)
+            for held in asked:
+                violated = inside & ~held
+                many |= several & violated
+                several |= some & violated
+                some |= violated
+            members = classes.masks[:, words]
+            cells[0] += np.bitwise_count(inside & ~some & members).sum(axis=1, dtype=np.int64)
+            if self.layout.is_paired:
+                cells[-1] += np.bitwise_count(many & members).sum(axis=1, dtype=np.int64)
+            listed = some & ~many if self.layout.is_paired else some
+        place = list_rows(listed)
+        word, bit = place >> 6, (place & 63).astype(np.uint64)
+        violated = (asked[:, word] >> bit) & np.uint64(1) == 0
+        rows = (words[word] << 6) + (place & 63)
+        classes.add_rows(rows, _find_cells(violated, is_paired=self.layout.is_paired), cells)
 
 
 def _find_cells(violated: NDArray[np.bool_], *, is_paired: bool) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from secateur.export.csv import write_csv
-from secateur.export.notebook_tables import write_notebook_table
+from secateur.export.html import write_notebook_table
 from secateur.results.deletion_effects import PairEffect, PairEffects, read_points
 from secateur.results.diagnosis import Diagnosis, DiagnosisRow
 from secateur.tree.shares import none_if_nan

@@ -1,28 +1,22 @@
 """The table of formats: every way to write rules, what it is called and which function writes it.
 
-``Rules.to_*``, the command line's ``--export`` and the table in ``docs/exports.md`` follow this one. To add a format:
-
-1. Write ``rules_to_x(rules, *, some_option=...)`` in a file of its own; it returns text or bytes. If it decides rows,
-   it is written from ``rules/decision_list.py``; if it shows lines to people, from ``export/listing.py``.
-2. Add one :class:`Format` to ``FORMATS`` below. Its writer is named as text and imported when it is first used, because
-   sqlglot, onnx and jinja2 load slowly or are not installed. Each option comes with the function that checks it.
-3. Add the name to ``Export`` in ``cli/options.py`` and a row to ``docs/exports.md``; tests compare both with the table.
-4. For Python users, add a method ``to_x`` to :class:`~secateur.rules.writable.Writable`: one line that hands its
-   keyword options to ``_write``.
+``Rules.to_*``, the command line's ``--export`` and the table in ``docs/exports.md`` follow this one.
+``docs/development.md`` says how to add one. Writers are named as text: sqlglot, onnx and jinja2 load slowly.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 from secateur.errors import ParameterError, did_you_mean, need_library
 from secateur.export.python import check_function_name
-from secateur.export.sql_dialects import find_dialect
-from secateur.export.sql_names import check_result_names, split_table
+from secateur.export.sql_dialects import check_result_names, find_dialect, split_table
 from secateur.methods.contract import check_flag
 from secateur.rules.rules import Rules
+
+Options: TypeAlias = Mapping[str, Callable[[Any], object] | None]
 
 
 @dataclass(frozen=True)
@@ -34,7 +28,7 @@ class Format:
     words: str  # what it is
     writer: str  # module and function, which takes the rules and the options
     # Options that a person may choose, each with a function that raises for a bad value, if the writer does not.
-    options: Mapping[str, Callable[[Any], object] | None] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)  # arguments of the writer that make it this format
     needs: tuple[str, str] | None = None  # a library that is not always there, and the extra that installs it
 
@@ -58,13 +52,7 @@ class Format:
 
 
 def find_format(name: str) -> Format:
-    """Find a format of files by its name, in any case.
-
-    Examples
-    --------
-    >>> find_format("sql").suffix
-    '.sql'
-    """
+    """Find a format of files by its name, in any case."""
     found = FORMATS.get(str(name).strip().lower())
     if found is None:
         choices = ", ".join(FORMATS)
@@ -81,16 +69,7 @@ def write_format(rules: Rules, name: str, options: Mapping[str, Any] | None = No
 
 
 def write_rules(rules: Rules, name: str, /, **options: Any) -> Any:
-    """Write rules in a format of files, or as a ``"frame"``; an option that the format does not have is refused.
-
-    Examples
-    --------
-    >>> import secateur
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> model = DecisionTreeClassifier(max_depth=1).fit([[0], [1]], ["no", "yes"])
-    >>> write_rules(secateur.simplify(model, each_leaf=True), "text", reasons=False).splitlines()[0]
-    '1. no  if x0 ≤ 0.5   the model counts 1 of 1 no, 100.0%'
-    """
+    """Write rules in a format of files, or as a ``"frame"``; an option that the format does not have is refused."""
     return (FRAME if name == FRAME.name else find_format(name)).write(rules, options)
 
 
@@ -99,25 +78,31 @@ def _check_width(width: Any) -> None:
         raise ParameterError(f"Expected width as a whole number from 1 on, or None, found {width!r}.")
 
 
+def _check_texts(name: str, texts: Any) -> None:
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+        raise ParameterError(f"Expected {name} as a list of texts, found {texts!r}.")
+
+
 SQLGLOT = ("sqlglot", "sql")
-SQL = {"dialect": find_dialect, "table": split_table, "names": check_result_names}
+SQL_CHECK: Options = {
+    "dialect": find_dialect,
+    "table": split_table,
+    "numbers": partial(_check_texts, "numbers"),
+    "blanks": partial(_check_texts, "blanks"),
+}
+SQL: Options = {**SQL_CHECK, "names": check_result_names, "plain": partial(check_flag, "plain")}
 PYTHON = {"name": check_function_name}
 REASONS = {"reasons": partial(check_flag, "reasons")}
 NESTED = {"nested": partial(check_flag, "nested")}
-TEXT: dict[str, Callable[[Any], object] | None] = {**REASONS, **NESTED, "width": _check_width}
+TEXT: Options = {**REASONS, **NESTED, "width": _check_width}
 
 FORMATS = {
     written.name: written
     for written in (
         Format("sql", ".sql", "one SQL statement", "export.sql:rules_to_sql", SQL, needs=SQLGLOT),
         Format(
-            *(
-                "sql-check",
-                ".sql",
-                "a query for the rows that SQL cannot decide",
-                "export.sql_check:rules_to_sql_check",
-            ),
-            {"dialect": find_dialect, "table": split_table},
+            *("sql-check", ".sql", "a query for the rows that SQL cannot decide", "export.sql:rules_to_sql_check"),
+            SQL_CHECK,
             needs=SQLGLOT,
         ),
         Format("python", ".py", "a Python function without imports", "export.python:rules_to_python", PYTHON),
@@ -126,8 +111,8 @@ FORMATS = {
             fixed={"vectorized": True},
         ),
         Format("json", ".json", "everything, to be read back and verified", "export.json:rules_to_json"),
-        Format("markdown", ".md", "a table for a page", "export.markdown:rules_to_markdown", REASONS),
-        Format("latex", ".tex", "a table for a paper", "export.latex:rules_to_latex"),
+        Format("markdown", ".md", "a table for a page", "export.markup:rules_to_markdown", REASONS),
+        Format("latex", ".tex", "a table for a paper", "export.markup:rules_to_latex"),
         Format("csv", ".csv", "a table for a spreadsheet", "export.csv:rules_to_csv"),
         Format("text", ".txt", "one line per rule", "export.text:rules_to_text", TEXT),
         Format("html", ".html", "the report, one page", "report.page:rules_to_page"),

@@ -1,42 +1,66 @@
-"""Write rules as a small HTML table for notebooks."""
+"""Small HTML tables of rules, and of what is measured, explained and proved, for notebooks."""
 
 from __future__ import annotations
 
+import math
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.export.listing import ListedLine, make_listing
-from secateur.rules.merged import MergedRule, MergedRules, read_votes
-from secateur.words.conditions import count_of
+from secateur.words.conditions import count_of, read_count, read_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from secateur.results.audit import Audit
+    from secateur.results.deletion_effects import Overlaps
+    from secateur.results.explanation import Explanation
     from secateur.results.per_line import LineAudits
+    from secateur.rules.forest import ForestAudit, ForestRules
     from secateur.rules.rules import Rules
 
 SHOWN_RULES = 200  # so that a notebook stays usable
+SHOWN_PAIRS = 20
+IN_TABLE = ("  This row:", "  rule ", "  asked:", "  not asked:")  # lines of an explanation that its table tells
+
+
+def write_notebook_table(
+    titles: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    before: Sequence[str] = (),
+    after: Sequence[str] = (),
+    is_html: bool = False,
+) -> str:
+    """Write a table of texts, or of HTML, and a paragraph for each sentence before and after it; the first is bold."""
+    left = " style='text-align:left'"
+    head = "".join(f"<th{left}>{escape(title)}</th>" for title in titles)
+    cells = ((cell if is_html else escape(cell) for cell in row) for row in rows)
+    body = "".join(f"<tr>{''.join(f'<td{left}>{cell}</td>' for cell in row)}</tr>" for row in cells)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if body else ""
+    first = [f"<p><b>{escape(sentence)}</b></p>" for sentence in before[:1]]
+    others, last = ([f"<p>{escape(sentence)}</p>" for sentence in some] for some in (before[1:], after))
+    return f"<div>{''.join([*first, *others, table, *last])}</div>"
 
 
 def rules_to_html(rules: Rules) -> str:
-    """Write what is predicted, a table row for each line, and how far to trust them.
-
-    With one rule for each leaf, deleted conditions are struck through, with the reason as a tooltip.
-    """
+    """Write a row for each line; one for each leaf has its deleted conditions struck through, with reasons."""
     listing = make_listing(rules, reasons=not rules.is_list, most=SHOWN_RULES)
-    rows, numbers = [], []
+    rows = []
     for line in listing.lines:
         if line.heading:
-            rows.append((f"<b>Among {escape(line.heading)}</b>", "", ""))
-            numbers.append("")
-        rows.append((_write_asked(line), escape(line.class_name), escape(line.rows)))
-        numbers.append(str(line.number))
-    first = "".join(f"<p>{escape(sentence)}</p>" for sentence in (f"{listing.title}.", *listing.before))
-    last = "".join(f"<p>{escape(sentence)}</p>" for sentence in listing.after)
-    table = _write_table(("if", "then", listing.rows_title), rows, len(rows) + listing.n_left_out, numbers)
-    return f"<div>{first}{table}{last}</div>"
+            rows.append(("", f"<b>Among {escape(line.heading)}</b>", "", ""))
+        rows.append((str(line.number), _write_asked(line), escape(line.class_name), escape(line.rows)))
+    more = f"… and {listing.n_left_out:,} more rules: see to_text() or to_frame()."
+    return write_notebook_table(
+        ("#", "if", "then", listing.rows_title),
+        rows,
+        before=(f"{listing.title}.", *listing.before),
+        after=([more] if listing.n_left_out else []) + list(listing.after),
+        is_html=True,
+    )
 
 
 def _write_asked(line: ListedLine) -> str:
@@ -52,45 +76,82 @@ def _write_asked(line: ListedLine) -> str:
     )
 
 
-def merged_to_html(merged: MergedRules, shown: Sequence[MergedRule]) -> str:
-    """Write a table row for each of the first merged rules of a forest."""
-    rows = [
-        (
-            f"<span title='{escape(rule.text, quote=True)}'>{escape(rule.words)}</span>",
-            escape(rule.class_name),
-            escape(read_votes(rule)),
-        )
-        for rule in shown
-    ]
-    return f"<div>{_write_table(('rule', 'prediction', 'trees, training rows'), rows, len(merged))}</div>"
-
-
 def audits_to_html(audits: LineAudits) -> str:
     """Write a table row for each rule on the audited rows, those that moved first."""
     order = np.lexsort((np.arange(len(audits)), np.nan_to_num(audits.p_values, nan=2.0)))[:SHOWN_RULES]
-    body = ""
+    rows = []
     for one in (audits[int(place)] for place in order):
-        _, *rest = str(one).split("\n")
-        words = "<br>".join(escape(line.strip()) for line in rest)
-        body += f"<tr><td>{one.line}</td><td>{one.verdict}</td><td style='text-align:left'>{escape(one.text)}"
-        body += f"<br><small>{words}</small></td></tr>"
-    rest_of = len(audits) - len(order)
-    more = f"<p>… and {count_of(rest_of, 'more line')}: see to_frame().</p>" if rest_of else ""
-    notes = " ".join(escape(note) for note in (audits.summary, *audits.notes))
-    head = "<th>#</th><th>verdict</th><th style='text-align:left'>rule</th>"
-    return f"<div><p>{notes}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
+        words = "<br>".join(escape(line.strip()) for line in str(one).split("\n")[1:])
+        rows.append((str(one.line), one.verdict, f"{escape(one.text)}<br><small>{words}</small>"))
+    rest = len(audits) - len(order)
+    more = [f"… and {count_of(rest, 'more line')}: see to_frame()."] if rest else []
+    before = [audits.summary, *audits.notes]
+    return write_notebook_table(("#", "verdict", "rule"), rows, before=before, after=more, is_html=True)
 
 
-def _write_table(
-    titles: Sequence[str], rows: Sequence[Iterable[str]], n_rules: int, numbers: Iterable[object] | None = None
-) -> str:
-    """Number rows of HTML cells, put a header above them, and say how many rules are not shown."""
-    left = "style='text-align:left'"
-    head = "".join(f"<th {left}>{title}</th>" for title in titles)
-    body = "".join(
-        f"<tr><td>{number}</td>{''.join(f'<td {left}>{cell}</td>' for cell in cells)}</tr>"
-        for number, cells in zip(numbers or range(1, len(rows) + 1), rows, strict=True)
+def audit_to_html(audit: Audit) -> str:
+    """Show how right rules and tree are, and where they part."""
+    rows = [
+        ("right", _percent(audit.accuracy), _percent(audit.tree_accuracy)),
+        (f"right by always saying {audit.baseline_class}", _percent(audit.baseline), ""),
+        ("Brier score of the probabilities", f"{audit.brier:.3f}", f"{audit.tree_brier:.3f}"),
+    ]
+    if not math.isnan(audit.auc):
+        rows.append(("area under the ROC curve", f"{audit.auc:.3f}", f"{audit.tree_auc:.3f}"))
+    rows += [
+        ("rules", f"{audit.n_rules:,}", f"{audit.tree_rules:,}"),
+        ("conditions", f"{audit.n_conditions:,}", f"{audit.tree_conditions:,}"),
+        ("rows covered by a rule", _percent(audit.coverage), ""),
+        ("rows covered by rules that disagree", _percent(audit.conflict), ""),
+    ]
+    said = audit.describe_difference()
+    return write_notebook_table(
+        ("", "rules", "tree"),
+        rows,
+        before=[f"{said[0].upper()}{said[1:]}."],
+        after=["per_line says of each line whether it still holds; print() has every number."],
     )
-    rest = n_rules - len(rows)
-    more = f"<p>… and {rest:,} more rules: see to_text() or to_frame().</p>" if rest else ""
-    return f"<table><thead><tr><th>#</th>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def forest_audit_to_html(audit: ForestAudit) -> str:
+    """Show how right the rules of a forest and the forest are."""
+    rows = [
+        ("right", _percent(audit.accuracy), _percent(audit.forest_accuracy)),
+        ("conditions", f"{audit.n_conditions:,}", f"{audit.tree_conditions:,}"),
+    ]
+    said = f"On {count_of(audit.n_rows, 'row')}, the rules give another answer than the forest for "
+    return write_notebook_table(("", "rules", "forest"), rows, before=[f"{said}{_percent(audit.changed)}."])
+
+
+def _percent(value: float) -> str:
+    return "unknown" if value != value else f"{value:.2f} %"
+
+
+def explanation_to_html(explanation: Explanation) -> str:
+    """Show what the rule asks beside what the row has, and what else is said of it."""
+    first, *rest = explanation.text.split("\n")
+    after = [line.strip() for line in rest if not line.startswith(IN_TABLE)]
+    return write_notebook_table(("asked", "this row"), explanation.asked, before=[first], after=after)
+
+
+def forest_to_html(forest: ForestRules) -> str:
+    """Show the size of a forest's rules, and what they preserve."""
+    return write_notebook_table((), (), before=[f"{forest._summary}.", forest.guarantee])
+
+
+def overlaps_to_html(overlaps: Overlaps) -> str:
+    """Show the pairs of rules that share most rows."""
+    names: Any = overlaps._rules
+    rows = [
+        (
+            f"{pair.first + 1}: {names[pair.first].words}",
+            f"{pair.second + 1}: {names[pair.second].words}",
+            read_count(pair.rows),
+            read_share(pair.share),
+        )
+        for pair in overlaps[:SHOWN_PAIRS]
+    ]
+    first = overlaps.to_text(0).split("\n")[0].rstrip(":")
+    more = len(overlaps) - len(rows)
+    after = [f"… and {more:,} more: see to_frame()."] if more else []
+    return write_notebook_table(("rule", "and rule", "rows", "of all"), rows, before=[first], after=after)

@@ -6,8 +6,8 @@ The fields are specified in ``docs/rules-format.md``.
 import hashlib
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,33 +16,39 @@ from numpy.typing import NDArray
 from secateur import __version__
 from secateur.errors import FormatError, ParameterError, shorten
 from secateur.export.plain_names import check_characters
-from secateur.export.stored_columns import (
+from secateur.export.stored import (
+    OF_A_LIST,
+    check_reasons,
+    check_spending,
     counts_to_list,
     deletions_to_columns,
+    find_label,
     paths_to_columns,
     read_counts,
     read_deletions,
+    read_fidelity,
+    read_lines,
+    read_moments,
     read_paths,
 )
-from secateur.export.stored_fidelity import read_fidelity
-from secateur.export.stored_lines import find_label, read_lines, read_moments
-from secateur.export.stored_reasons import OF_A_LIST, check_reasons, check_spending
 from secateur.facts.groups import label_columns
 from secateur.limits import JSON_MARKS, check_memory, check_parsed_size
 from secateur.methods import Deletions, Why, find_method
 from secateur.methods.contract import check_amount, check_flag, check_share
-from secateur.methods.leaf_values import CLASSES_ONLY
+from secateur.methods.leaves import CLASSES_ONLY
+from secateur.results.fidelity import Fidelity
 from secateur.rules.edits import Edits, Price, read_journal
-from secateur.rules.making import Choice, Making, StoredContent
+from secateur.rules.lines import Layout
+from secateur.rules.making import Choice, Making, Split, StoredContent, Unseen
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
-from secateur.rules.unseen import Split, Unseen
-from secateur.tree.json import read_header, tree_from_dict, tree_to_dict
+from secateur.tree.columns import Columns
+from secateur.tree.json import read_header, tree_from_dict, tree_from_json, tree_to_dict, tree_to_json
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths
 from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
+from secateur.verify.boxes import Possible
 from secateur.verify.fields import check_fields
-from secateur.verify.possible import Possible
 
 FORMAT = "secateur-rules"
 VERSION = 3  # drafts had 1 and 2, and lists a format of their own
@@ -58,6 +64,15 @@ DRAFT_OF_LISTS = "'secateur-compact'"
 OF_A_DRAFT = (
     "This file was written by an early draft of secateur, whose format is no longer read: make the rules again."
 )
+# Fields of rules that are plain already, and those that are objects of plain fields.
+PLAIN = ("leaf_counts", "covered_counts", "leaves", "decided_counts", "target_moments")
+PARTS: dict[str, Any] = {
+    "deletions": Deletions,
+    "making": Making,
+    "layout": Layout,
+    "fidelity": Fidelity,
+    "stored": StoredContent,
+}
 
 
 def rules_to_json(rules: Rules) -> str:
@@ -135,12 +150,8 @@ def _write_unseen(unseen: Unseen) -> dict[str, Any]:
         "leaf_counts": unseen.leaf_counts.tolist(),
         "squares": None if unseen.squares is None else unseen.squares.tolist(),
         "split": None if unseen.split is None else unseen.split._asdict(),
-        **({} if unseen.moments is None else {"targets": _write_moments(unseen.moments)}),
+        **({} if unseen.moments is None else {"targets": [list(map(none_if_nan, line)) for line in unseen.moments]}),
     }
-
-
-def _write_moments(moments: NDArray[np.float64]) -> list[list[float | None]]:
-    return [[none_if_nan(number) for number in line] for line in moments]
 
 
 def _read_unseen(rules: Rules, content: dict[str, Any]) -> Unseen:
@@ -447,3 +458,51 @@ def _read_of(tree: Tree, label: Any) -> int | None:
     if place is None:
         raise FormatError(f"The class of interest {label!r} is not one of {tree.classes.tolist()}.")
     return place
+
+
+def rules_to_state(rules: Rules) -> dict[str, Any]:
+    """Take rules apart into texts, numbers and arrays, without the rows that they were made from.
+
+    pickle could store rules as they are. skops asks its user to trust every class that it meets, so an estimator saves
+    its rules in this form. A step of a pipeline is kept as an object only where it cannot be put into words.
+    """
+    columns, choice = rules.tree.columns, rules.choice
+    return {
+        **{name: getattr(rules, name) for name in PLAIN},
+        **{name: _take_apart(getattr(rules, name)) for name in PARTS},
+        "choice": None if choice is None else {**vars(choice), "deletions": dict(vars(choice.deletions))},
+        "tree": tree_to_json(rules.tree),
+        "columns": None if columns is None else _kept_columns(columns),
+    }
+
+
+def rules_from_state(state: Mapping[str, Any]) -> Rules:
+    """Put together the rules that :func:`rules_to_state` took apart."""
+    parts: dict[str, Any] = {name: None if state[name] is None else kind(**state[name]) for name, kind in PARTS.items()}
+    choice = state["choice"]
+    if choice is not None:
+        choice = Choice(**{**choice, "deletions": Deletions(**choice["deletions"])})
+    parts |= {name: state[name] for name in PLAIN}
+    return Rules(tree=_read_tree(state["tree"], state["columns"]), choice=choice, **parts)
+
+
+def _take_apart(part: Any) -> dict[str, Any] | None:
+    if part is None:
+        return None
+    kept = {one.name: getattr(part, one.name) for one in fields(part)}  # not what was found of them since
+    return {**kept, "parameters": dict(kept["parameters"])} if "parameters" in kept else kept
+
+
+def _kept_columns(columns: Columns) -> dict[str, Any]:
+    """Keep what the JSON of a tree leaves out of its columns."""
+    encoded = None if columns.encoded is None else tree_to_json(columns.encoded)
+    return {"asked": list(columns.asked), "encoded": encoded, "derive": columns.derive}
+
+
+def _read_tree(text: str, kept: Mapping[str, Any] | None) -> Tree:
+    tree = tree_from_json(text)
+    if kept is None or tree.columns is None:
+        return tree
+    encoded = None if kept["encoded"] is None else tree_from_json(kept["encoded"])
+    columns = replace(tree.columns, asked=tuple(kept["asked"]), encoded=encoded, derive=kept["derive"])
+    return replace(tree, columns=columns)

@@ -14,6 +14,7 @@ from secateur.results.answer import (
     explain_reading,
     title_rows,
 )
+from secateur.results.measures import describe_flags
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_link
@@ -68,7 +69,14 @@ class Listing:
 
 
 def make_listing(rules: Rules, *, reasons: bool = False, most: int | None = None) -> Listing:
-    """Gather what people are shown of rules; of many lines the first ``most``."""
+    """Gather what people are shown of rules, once for all formats; of many lines the first ``most``."""
+    made: dict[tuple[bool, int | None], Listing] = vars(rules).setdefault("_listings", {})
+    if (reasons, most) not in made:
+        made[reasons, most] = _make_listing(rules, reasons=reasons, most=most)
+    return made[reasons, most]
+
+
+def _make_listing(rules: Rules, *, reasons: bool, most: int | None) -> Listing:
     read = cache(partial(read_link, rules.tree, rules.paths, voice=rules.voice))  # an edge is on many paths
     unseen = rules.unseen
     beside, by_leaf = (rules.support, rules.leaf_support) if unseen is None else (unseen.support, unseen.sizes)
@@ -78,12 +86,13 @@ def make_listing(rules: Rules, *, reasons: bool = False, most: int | None = None
     kept, every = rules.n_conditions, rules.tree_conditions
     if rules.is_list:
         sections = f" in {len(rules.sections)} sections" if len(rules.sections) > 1 else ""
-        told = f"{count_of(len(rules), 'rule')}{sections} with {count_of(kept, 'condition')}"
-        title = f"{told}; the tree has {rules.tree_rules} with {every}"
+        told = f"{count_of(len(rules.lines), 'line')}{sections} with {count_of(kept, 'condition')}"
+        title = f"{told}; the tree has {count_of(rules.tree_rules, 'rule')} with {every}"
     else:
         title = f"One rule for each of {rules.tree_rules} leaves, by {rules.method}: {kept} of {every} conditions left"
     after += explain_reading(rules, shown)
     after += [ROUNDED] if rounds_a_number(rules, shown) else []
+    after += describe_flags(rules)
     after += [f"Note: {remark}" for remark in rules.remarks]
     return Listing(
         title=title,

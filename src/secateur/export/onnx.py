@@ -6,7 +6,7 @@ Every column that a rule asks for is an input of its own, of shape (rows, 1). Th
             -> tests: any of some atoms                                     a product with a matrix of zeros and ones
             -> rules: all of some tests                                     another one
             -> the first rule that is satisfied                             ArgMax, which takes the first
-            -> prediction, rule, reliability                                looked up
+            -> prediction, rule, share                                      looked up
 
 A float32 input is rounded by the caller, as scikit-learn does, so limits are exact. Texts and whole numbers have
 no NaN in ONNX: rules that take a missing value in such a column are refused.
@@ -34,8 +34,8 @@ HALF = np.float32(0.5)  # between the 0 and 1 of sums that count
 def rules_to_onnx(rules: Rules) -> bytes:
     """Write the rules as an ONNX model, a serialized ``ModelProto``.
 
-    Its outputs are ``prediction``, ``rule`` (counted from 1) and ``reliability`` (NaN where not known), one value for
-    each row. A row that the tree refuses has rule 0 and reliability NaN; its prediction then means nothing.
+    Its outputs are ``prediction``, ``rule`` (counted from 1) and ``share`` (NaN where not known), one value for
+    each row. A row that the tree refuses has rule 0 and share NaN; its prediction then means nothing.
     """
     need_library("onnx", "onnx", "An ONNX model")
     listed = make_decision_list(rules)
@@ -90,11 +90,11 @@ class _Graph:
         labels = labels.astype(np.int64) if labels.dtype.kind in "iu" else labels
         # What follows from the place of the rule that wins; place 0 is for rows that are refused.
         refused = np.array([REFUSED[labels.dtype.kind]], dtype=labels.dtype)
-        shares = [np.nan if rule.reliability is None else rule.reliability for rule in self._rules]
+        shares = [np.nan if rule.share is None else rule.share for rule in self._rules]
         tables = {
             self._names.take("prediction"): np.concatenate([refused, labels]),
             self._names.take("rule"): np.array([0, *(rule.index + 1 for rule in self._rules)], dtype=np.int64),
-            self._names.take("reliability"): np.array([np.nan, *shares]),
+            self._names.take("share"): np.array([np.nan, *shares]),
         }
         winner = self._find_winner()
         for name, table in tables.items():

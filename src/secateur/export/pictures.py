@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from textwrap import wrap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from secateur.export.listing import make_listing
 from secateur.rows.whole_files import write_whole
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_link, read_share
-from secateur.words.targets import read_amount
+from secateur.words.plain_words import read_amount
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart, and a dark and a light text for them.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -58,10 +59,10 @@ class Picture:
 
 
 def draw_svg(width: float, height: float, parts: Iterable[str], title: str) -> str:
-    """Put parts onto a white sheet."""
+    """Put parts onto a white sheet, which shrinks with the frame that it stands in."""
     head = (
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' "
-        f"viewBox='0 0 {width:.0f} {height:.0f}' role='img' {FONT} font-size='13'>"
+        f"viewBox='0 0 {width:.0f} {height:.0f}' style='max-width:100%;height:auto' role='img' {FONT} font-size='13'>"
     )
     sheet = f"<title>{_clean(title)}</title><rect width='100%' height='100%' fill='{PAPER}'/>"
     return "\n".join([head, sheet, *parts, "</svg>"])
@@ -85,14 +86,12 @@ def pick_colour(class_id: int) -> tuple[str, str]:
 
 def wrap_words(words: str, width: float, size: float = 13) -> list[str]:
     """Break a text into lines that fit a width; a word that is too long is broken, too."""
-    import textwrap
-
-    return textwrap.wrap(words, max(8, int(width / (LETTER * size))), break_on_hyphens=False) or [""]
+    return wrap(words, max(8, int(width / (LETTER * size))), break_on_hyphens=False) or [""]
 
 
 SHOWN_RULES = 60
 WIDTH, MARGIN, LINE, GAP = 960, 16, 18, 12
-CHIP, BAR = 120, 150  # widths of a class's chip and of the longest bar
+CHIP, BAR = 120, 210  # widths of a class's chip and of the longest bar
 ASKED = MARGIN + CHIP + 16
 NUMBERS = WIDTH - MARGIN - BAR
 ROOM = NUMBERS - ASKED - 24
@@ -120,10 +119,12 @@ def draw_rules(rules: Rules) -> Picture:
             y += GAP
         colour, ink = pick_colour(line.class_id)
         name, share = line.class_name, line.part
-        chip, folded = wrap_words(name, CHIP - 12)[0], wrap_words(line.asked, ROOM)
-        parts.append(f"<rect x='{MARGIN}' y='{y:.1f}' width='{CHIP}' height='{LINE + 4}' rx='4' fill='{colour}'/>")
-        shown = chip if chip == name else f"{chip[:-1]}…"
-        parts.append(write_svg_text(MARGIN + CHIP / 2, y + LINE - 3, shown, anchor="middle", fill=ink))
+        chip, folded = wrap_words(name, CHIP - 12), wrap_words(line.asked, ROOM)
+        tall = LINE * len(chip) + 4
+        parts.append(f"<rect x='{MARGIN}' y='{y:.1f}' width='{CHIP}' height='{tall}' rx='4' fill='{colour}'/>")
+        for place, words in enumerate(chip):
+            at = y + LINE - 3 + place * LINE
+            parts.append(write_svg_text(MARGIN + CHIP / 2, at, words, anchor="middle", fill=ink))
         for place, words in enumerate(folded):
             parts.append(write_svg_text(ASKED, y + LINE - 3 + place * LINE, words))
         bar = f"x='{NUMBERS}' y='{y:.1f}' height='6'"
@@ -132,14 +133,14 @@ def draw_rules(rules: Rules) -> Picture:
         told = wrap_words(line.rows, BAR, 12)
         for place, words in enumerate(told):
             parts.append(write_svg_text(NUMBERS, y + 20 + place * 14, words, style="font-size='12'"))
-        y += max(LINE * len(folded), 14 * len(told) + 10) + GAP
+        y += max(tall, LINE * len(folded), 14 * len(told) + 10) + GAP
     if listing.n_left_out:
         write([f"… and {count_of(listing.n_left_out, 'more line')}"], "")
     write(listing.after, "")
     return Picture(draw_svg(WIDTH, y + MARGIN, parts, " ".join(before) or "Rules"))
 
 
-BOX, LEVEL, MARGIN, LINE = 150, 120, 24, 16  # sizes of a leaf's place, of a level, and of a line of text
+BOX, LEVEL, EDGE, ROW = 150, 120, 24, 16  # sizes of a leaf's place, of a level, of the edge, and of a line of text
 WIDEST_BRANCH = 14.0
 DEFAULT_DEPTH = 3
 MOST_LINES = 4  # of a split; the words for a long list of categories end in an ellipsis
@@ -165,17 +166,17 @@ def draw_tree(rules: Rules, max_depth: int | None = DEFAULT_DEPTH) -> Picture:
     parts: list[str] = []
     for place in reversed(range(len(shown))):
         one = shown[place]
-        y = MARGIN + one.depth * LEVEL
+        y = EDGE + one.depth * LEVEL
         for side, child in enumerate(one.children):
             share = float(counts[shown[child].node].sum()) / total if total else 0.0
             parts.append(_draw_branch(one.x, y, shown[child].x, y + LEVEL, share, "yes" if side == 0 else "no"))
     for one in shown:
-        y = MARGIN + one.depth * LEVEL
+        y = EDGE + one.depth * LEVEL
         parts += _draw_node(rules, counts, one, y)
     deepest = max(one.depth for one in shown)
-    width = max(one.x for one in shown) + BOX / 2 + MARGIN
+    width = max(one.x for one in shown) + BOX / 2 + EDGE
     words = f"A decision tree with {tree.n_leaves:,} leaves"
-    return Picture(draw_svg(width, 2 * MARGIN + deepest * LEVEL + 84, parts, words))
+    return Picture(draw_svg(width, 2 * EDGE + deepest * LEVEL + 84, parts, words))
 
 
 def _place_nodes(rules: Rules, max_depth: int) -> list[_Shown]:
@@ -194,7 +195,7 @@ def _place_nodes(rules: Rules, max_depth: int) -> list[_Shown]:
     places: dict[int, float] = {}
     for node, depth in order:  # left to right
         if tree.is_leaf[node] or depth >= max_depth:
-            places[node] = MARGIN + BOX / 2 + n_ends * (BOX + 10)
+            places[node] = EDGE + BOX / 2 + n_ends * (BOX + 10)
             n_ends += 1
     for node, depth in reversed(order):
         children: tuple[int, ...] = ()
@@ -232,13 +233,13 @@ def _draw_node(rules: Rules, counts: NDArray[np.float64], one: _Shown, y: float)
     if one.children:
         words = wrap_words(read_link(tree, rules.paths, int(tree.children_left[one.node]), rules.voice), BOX + 40, 12)
         words = words if len(words) <= MOST_LINES else [*words[: MOST_LINES - 1], f"{words[MOST_LINES - 1]} …"]
-        height = 10 + LINE * len(words)
+        height = 10 + ROW * len(words)
         parts = [
             f"<rect x='{one.x - BOX / 2 - 20:.1f}' y='{y:.1f}' width='{BOX + 40}' height='{height}' rx='4' "
             f"fill='#ffffff' stroke='{INK}'/>"
         ]
         parts += [
-            write_svg_text(one.x, y + LINE * (place + 1), line, anchor="middle", style="font-size='12'")
+            write_svg_text(one.x, y + ROW * (place + 1), line, anchor="middle", style="font-size='12'")
             for place, line in enumerate(words)
         ]
         return parts
@@ -251,15 +252,16 @@ def _draw_node(rules: Rules, counts: NDArray[np.float64], one: _Shown, y: float)
     share = [size if tree.is_regression else f"{size}, {read_share(float(own[class_id]) / total)}"] if total else []
     lines = [*wrap_words(name, BOX - 12)[:2], *share]
     if is_folded:
-        lines = [f"… {_count_leaves(rules, one.node):,} leaves below", *share, wrap_words(name, BOX - 12)[0]]
+        first, last = (int(ends[one.node]) for ends in tree.leaf_runs)
+        lines = [f"… {last - first:,} leaves below", *share, wrap_words(name, BOX - 12)[0]]
     dashed = " stroke-dasharray='4 3'" if is_folded else ""
     fill, text = (PALE, INK) if is_folded else (colour, ink)
     parts = [
-        f"<rect x='{one.x - BOX / 2:.1f}' y='{y:.1f}' width='{BOX}' height='{10 + LINE * len(lines)}' rx='8' "
+        f"<rect x='{one.x - BOX / 2:.1f}' y='{y:.1f}' width='{BOX}' height='{10 + ROW * len(lines)}' rx='8' "
         f"fill='{fill}' stroke='{colour}' stroke-width='2'{dashed}/>"
     ]
     parts += [
-        write_svg_text(one.x, y + LINE * (place + 1), line, anchor="middle", fill=text, style="font-size='12'")
+        write_svg_text(one.x, y + ROW * (place + 1), line, anchor="middle", fill=text, style="font-size='12'")
         for place, line in enumerate(lines)
     ]
     return parts
@@ -270,14 +272,3 @@ def _find_value(rules: Rules, counts: NDArray[np.float64], node: int) -> float:
     first, last = (int(ends[node]) for ends in rules.tree.leaf_runs)
     rows = counts[rules.paths.leaf_ids[first:last], 0]
     return float(np.average(rules.leaf_answers[first:last], weights=rows if rows.sum() > 0 else None))
-
-
-def _count_leaves(rules: Rules, node: int) -> int:
-    tree, n_leaves, stack = rules.tree, 0, [node]
-    while stack:
-        at = stack.pop()
-        if tree.is_leaf[at]:
-            n_leaves += 1
-        else:
-            stack += [int(tree.children_left[at]), int(tree.children_right[at])]
-    return n_leaves

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from textwrap import wrap
 
 from secateur.errors import ParameterError
-from secateur.rules.decision_list import Column
+from secateur.rules.decision_list import Column, DecisionList
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
 
@@ -29,6 +29,11 @@ class FreeNames:
         return name
 
 
+def take_names(rules: Rules, listed: DecisionList) -> FreeNames:
+    """Take the names of all columns."""
+    return FreeNames([*(rules.tree.feature_names or ()), *(column.name for column in listed.columns)])
+
+
 def plain_name(column: Column) -> str:
     """Make a name that every language takes: short, plain, and no reserved word."""
     plain = re.sub(r"[^a-zA-Z0-9]+", "_", column.name[:SHOWN_NAME]).strip("_").lower()
@@ -43,10 +48,12 @@ def one_line(words: str, longest: int = SHOWN_WORDS) -> str:
     return line if len(line) <= longest else f"{line[:longest]} …"
 
 
-def head_lines(rules: Rules, what: str, mark: str, clean: Callable[[str, int], str] = one_line) -> str:
-    """Say above some code what it is: a comment of lines that start with a mark."""
+def head_lines(
+    rules: Rules, what: str, mark: str, clean: Callable[[str, int], str] = one_line, promise: str | None = None
+) -> str:
+    """Say above some code what it is and promises, by default what the rules do: lines that start with a mark."""
     rest = ', and "otherwise"' if rules.is_list else f", method {rules.method}"
-    words = f"{count_of(len(rules), 'rule')}{what}{rest}. {rules.guarantee}"
+    words = f"{count_of(len(rules), 'rule')}{what}{rest}. {promise or rules.guarantee}"
     lines = [line for part in (words, *rules.remarks) for line in wrap(clean(part, HEAD_WORDS), LINE)]
     return "\n".join(f"{mark} {line}" for line in lines)
 

@@ -28,7 +28,7 @@ NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def rules_to_pmml(rules: Rules) -> str:
     """Write all rules in the order in which they win.
 
-    The id of a rule is its number, counted from 1, and its confidence is its reliability: 0 where that is not known,
+    The id of a rule is its number, counted from 1, and its confidence is its share: 0 where that is not known,
     because PMML takes a confidence that is not written, or is NaN, for 1.
     """
     listed = make_decision_list(rules)
@@ -50,7 +50,7 @@ def rules_to_pmml(rules: Rules) -> str:
     for rule in listed.rules:
         known = {"id": str(rule.index + 1), "score": _write_label(rule.label)}
         if not is_regression:
-            known["confidence"] = "0" if rule.reliability is None else repr(rule.reliability)
+            known["confidence"] = "0" if rule.share is None else repr(rule.share)
         written = SubElement(chosen, "Node" if is_regression else "SimpleRule", known)
         written.append(_join("and", [_ask(listed.columns[test.column], test) for test in rule.tests]))
     for value in (value for element in root.iter() for value in element.attrib.values()):
@@ -127,7 +127,7 @@ def _compare(column: Column, operator: str, value: Label | None = None) -> Eleme
 
 
 def _join(operator: str, parts: list[Element]) -> Element:
-    """Join predicates of which all must hold ("and"), or one ("or"); none at all always holds."""
+    """Join predicates: all must hold ("and"), or one ("or"); none at all always holds."""
     if len(parts) < 2:
         return parts[0] if parts else Element("True")
     joined = Element("CompoundPredicate", booleanOperator=operator)

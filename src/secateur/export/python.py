@@ -29,7 +29,7 @@ PLAIN = '''\
 
 
 def {name}(row):
-    """The {answer}, the number of the rule that decides (from 1) and its reliability, for one row.
+    """The {answer}, the number of the rule that decides (from 1) and its share, for one row.
 
     The row is a mapping of column names to values; None and NaN stand for a missing value. A row that the tree
     refuses gives None, None, None.
@@ -46,7 +46,7 @@ import numpy as np
 
 
 def {name}(columns):
-    """The {answer}, the number of the rule that decides (from 1) and its reliability, an array each.
+    """The {answer}, the number of the rule that decides (from 1) and its share, an array each.
 
     The columns are a mapping of names to arrays, or a data frame; None and NaN stand for a missing value. A row that
     the tree refuses gives None, 0 and NaN.
@@ -57,8 +57,8 @@ def {name}(columns):
 {body}
     # What follows from the number of the rule; the first is for rows that are refused.
     prediction = np.array({labels}, dtype=object)[rule]
-    reliability = np.array({reliabilities}, dtype=np.float64)[rule]
-    return prediction, rule, reliability
+    share = np.array({shares}, dtype=np.float64)[rule]
+    return prediction, rule, share
 '''
 
 CODES = '''\
@@ -81,7 +81,7 @@ CUT = """\
 
 IMPORTS = "\nimport datetime\nimport re\n"
 
-# A twin of rows/written_values.py for one value.
+# A twin of rows/encoding.py for one value.
 READ = '''\
 
 
@@ -137,20 +137,7 @@ def _read_all(values, *how):
 
 
 def rules_to_python(rules: Rules, *, vectorized: bool = False, name: str = "predict") -> str:
-    """Write the rules as the source of a Python function.
-
-    Examples
-    --------
-    >>> import secateur
-    >>> rows = secateur.datasets.load("weather")
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> model = DecisionTreeClassifier(random_state=0).fit(rows.X, rows.y)
-    >>> written = {}
-    >>> exec(rules_to_python(secateur.simplify(model, rows.X, rows.y)), written)
-    >>> predict = written["predict"]
-    >>> predict({f"x{place}": value for place, value in enumerate(rows.X[0])})[0] == rows.y[0]
-    True
-    """
+    """Write the rules as the source of a Python function."""
     check_function_name(name)
     listed = make_decision_list(rules)
     head = head_lines(rules, "", "#")
@@ -176,7 +163,7 @@ def rules_to_python(rules: Rules, *, vectorized: bool = False, name: str = "pred
         first=repr(listed.columns[0].name) if listed.columns else "next(iter(columns))",
         body=_indent(_write_vectorized(listed, names)),
         labels=_write_list(None if rule is None else rule.label for rule in ordered),
-        reliabilities=_write_list(None if rule is None else rule.reliability for rule in ordered),
+        shares=_write_list(None if rule is None else rule.share for rule in ordered),
     )
     if any(column.labels is not None for column in listed.columns):
         cuts = any(column.labels is not None and column.reading is not None for column in listed.columns)
@@ -229,7 +216,7 @@ def _write_plain(listed: DecisionList, names: list[str]) -> list[str]:
         if refused := _refuse_value(column, name):
             lines += [f"if {refused}:", "    return None, None, None"]
     for rule in listed.rules:
-        answer = f"return {_write_label(rule.label)}, {rule.index + 1}, {_write_label(rule.reliability)}"
+        answer = f"return {_write_label(rule.label)}, {rule.index + 1}, {_write_label(rule.share)}"
         lines.append(f"# {one_line(rule.text)}")
         if not rule.tests:  # no later rule can win
             return [*lines, answer]

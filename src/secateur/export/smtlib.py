@@ -81,24 +81,7 @@ class Line(NamedTuple):
 
 
 def rules_to_smtlib(rules: Rules) -> str:
-    """Write the tree, the rules and the search for a row on which they differ.
-
-    Examples
-    --------
-    >>> from secateur import TreeBuilder, simplify
-    >>> builder = TreeBuilder(classes=["stay", "go"], feature_names=["rain"])
-    >>> root = builder.split("rain", 0.5)
-    >>> _ = builder.leaf([2, 8], parent=root, side="left")
-    >>> _ = builder.leaf([9, 1], parent=root, side="right")
-    >>> written = rules_to_smtlib(simplify(builder.build()))
-    >>> for line in written.splitlines():
-    ...     if line.startswith(("(define-fun n", "(define-fun t")):
-    ...         print(line)
-    (define-fun n2 () Int 0)
-    (define-fun n1 () Int 1)
-    (define-fun t0 () Bool (<= x0 (/ 16777217.0 33554432.0)))
-    (define-fun n0 () Int (ite t0 n1 n2))
-    """
+    """Write the tree, the rules and the search for a row on which they differ."""
     return write_comparison(rules, list_lines(rules))
 
 
@@ -126,28 +109,22 @@ def write_comparison(rules: Rules, lines: list[Line]) -> str:
     """Write the search for a row on which some lines, and the "otherwise" of the rules, differ from their tree."""
     tree, facts = rules.tree, _find_facts(rules)
     columns = _Columns(tree, facts)
+    stated = "value" if tree.is_regression else "share of its class"
+    states = rules.keeps_shares or tree.is_regression
+    described = [line for words in _describe(rules) for line in ("", *wrap(_plain(words, 4_000), LINE))][1:]
     parts = [
-        *_comment(_describe(rules)),
+        *(f"; {line}".rstrip() for line in described),
         *("(set-option :produce-models true)", "(set-logic QF_LIRA)"),
         *("", "; What a row may hold", *columns.declare()),
         *("", "; The stated facts that count", *_assert_facts(tree, facts, columns)) * facts.limits_rows,
         *("", "; The tree, node by node: the class of a row that comes there", *_define_nodes(tree, columns)),
-        *("", f"; The {_name_value(rules)} that each leaf has", *_define_shares(rules)) * _states_values(rules),
+        *("", f"; The {stated} that each leaf has", *_define_shares(rules)) * states,
         *("", "; The rules", *_define_lines(lines, columns)),
         *("", "; A row on which they differ (without this assertion, sat: some row is possible)"),
         *_assert_difference(rules, lines),
         *("(check-sat)", ""),
     ]
     return "\n".join(parts)
-
-
-def _states_values(rules: Rules) -> bool:
-    """Whether lines state shares or values."""
-    return rules.keeps_shares or rules.tree.is_regression
-
-
-def _name_value(rules: Rules) -> str:
-    return "value" if rules.tree.is_regression else "share of its class"
 
 
 def _promises_answers(rules: Rules) -> bool:
@@ -184,10 +161,6 @@ def _describe(rules: Rules) -> Iterator[str]:
     else:
         yield NOT_PROMISED.format(guarantee=rules.guarantee)
     yield ROWS.format(dtype=rules.tree.dtype)
-
-
-def _comment(sentences: Iterable[str]) -> list[str]:
-    return [f"; {line}".rstrip() for words in sentences for line in ("", *wrap(_plain(words, 4_000), LINE))][1:]
 
 
 def _plain(words: str, longest: int = 240) -> str:
@@ -360,7 +333,7 @@ def _differs(line: Line, tolerance: float) -> str:
         return other
     within = Fraction(str(tolerance)) + ROUNDED * max(Fraction(1), abs(Fraction(line.share)))
     ends = (Fraction(line.share) - within, Fraction(line.share) + within)
-    return f"(or {other} (< v0 {_fraction(ends[0])}) (> v0 {_fraction(ends[1])}))"
+    return f"(or {other} (< v0 {_real(ends[0])}) (> v0 {_real(ends[1])}))"
 
 
 def _define_shares(rules: Rules) -> Iterator[str]:
@@ -376,14 +349,11 @@ def _define_shares(rules: Rules) -> Iterator[str]:
             continue
         own = [Fraction(float(count)) for count in counts[place[node]]]
         share = own[tree.leaf_class[node]] / sum(own) if sum(own) else Fraction(0)
-        yield f"(define-fun v{node} () Real {_fraction(share)})"
+        yield f"(define-fun v{node} () Real {_real(share)})"
 
 
 def _last_doubles(limits: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
-    """Find the largest double that, rounded to dtype, does not exceed each limit, by halving all doubles; NaN for NaN.
-
-    It takes the definition at its word and shares nothing with the bounds of the rules.
-    """
+    """Find the largest double that, rounded to dtype, does not exceed each limit, by halving; NaN for NaN."""
 
     def numbers(place: NDArray[np.int64]) -> NDArray[np.float64]:
         """Doubles by their place in rising order; 0 is at 0."""
@@ -400,20 +370,15 @@ def _last_doubles(limits: NDArray[np.float64], dtype: str) -> NDArray[np.float64
         return np.where(np.isnan(limits) | (limits == np.inf), limits, numbers(low))
 
 
-def _real(number: float) -> str:
-    """Write a double exactly."""
-    top, bottom = abs(number).as_integer_ratio()
+def _real(number: float | Fraction) -> str:
+    """Write a double or a fraction exactly."""
+    top, bottom = abs(Fraction(number)).as_integer_ratio()
     written = f"{top}.0" if bottom == 1 else f"(/ {top}.0 {bottom}.0)"
     return f"(- {written})" if number < 0 else written
 
 
 def _whole(number: int) -> str:
     return f"(- {-number})" if number < 0 else str(number)
-
-
-def _fraction(number: Fraction) -> str:
-    written = f"(/ {abs(number.numerator)}.0 {number.denominator}.0)"
-    return f"(- {written})" if number < 0 else written
 
 
 def _not(test: str) -> str:

@@ -1,7 +1,7 @@
-"""Rules as one SQL statement, which adds the rule, the class and the reliability to the rows of a table.
+"""Rules as one SQL statement, which adds rule, class and share to the rows of a table; its check, and an audit.
 
 The statement is flat. The columns that rules ask for are typed once, one CASE finds the first rule that a row
-satisfies, and the class and the reliability are read off the number of the rule::
+satisfies, and the class and the share are read off the number of the rule::
 
     WITH typed AS (SELECT CAST(...) AS age_number, source.* FROM "rows" AS source),
     decided AS (SELECT CASE WHEN ... THEN 3 WHEN ... THEN 1 END AS "rule", typed.* EXCLUDE (age_number) FROM typed)
@@ -9,50 +9,101 @@ satisfies, and the class and the reliability are read off the number of the rule
 
 Every name, label and number is written by sqlglot, never pasted as text: names and labels cannot become code.
 Conditions are joined by AND and OR alone, so that SQL's third truth value, which NULL brings in, counts as no.
+
+A statement cannot stop in the middle of a table, so a row that the tree refuses gets no rule; and a category that the
+training table did not have counts as "any other". Both may be as they should, or come from a column that was read
+otherwise: the check tells how many rows it concerns, before anyone relies on the result.
+
+For an audit, rows are grouped by their class, the rule of their leaf, the rule that decides them, and how rules cover
+them. Its result has a few rows for each leaf and class, however many rows the table has.
 """
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 from sqlglot import exp
 
-from secateur.export.plain_names import FreeNames, head_lines
-from secateur.export.sql_columns import TypedTable
-from secateur.export.sql_dialects import find_dialect
-from secateur.export.sql_names import RESULT_NAMES, check_names, check_result_names
-from secateur.export.sql_nodes import Node, column_of, comment, join, make_name, named, own_name
-from secateur.export.sql_writing import Writer
-from secateur.rules.decision_list import DecisionList, make_decision_list
+from secateur.errors import ParameterError, did_you_mean
+from secateur.export.plain_names import FreeNames, head_lines, take_names
+from secateur.export.sql_columns import FLOAT64_END, MISSING, STRANGE, UNLISTED, TypedTable
+from secateur.export.sql_dialects import RESULT_NAMES, TableName, check_names, check_result_names, find_dialect
+from secateur.export.sql_nodes import (
+    Node,
+    Writer,
+    column_of,
+    comment,
+    is_beyond,
+    is_null,
+    join,
+    make_name,
+    make_number,
+    named,
+    own_name,
+    when,
+)
+from secateur.rules.decision_list import (
+    Column,
+    ColumnTest,
+    DecisionList,
+    list_deciding,
+    list_tests,
+    make_column,
+    make_decision_list,
+)
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label
 
 MOST_WORDED = 2_000  # rules that have their words beside them; nobody reads more
+# The columns of the result that rows are grouped by, and what is counted of each group.
+GROUPED = ("refused", "truth", "leaf", "rule", "conflict", "covered")
+N_ROWS, LABEL, WEIGHT, SQUARES = "n_rows", "label", "weight", "squares"
+ODD_WEIGHTS, N_COUNTED = "odd_weights", "n_counted"
+N_CLASSES = "n_classes"
+UNKNOWN = -1
+Named: TypeAlias = tuple[str, Node]
 
 
 def rules_to_sql(
-    rules: Rules, dialect: str = "duckdb", table: str | Sequence[str] = "rows", names: Sequence[str] = RESULT_NAMES
+    rules: Rules,
+    dialect: str = "duckdb",
+    table: TableName = "rows",
+    names: Sequence[str] = RESULT_NAMES,
+    *,
+    plain: bool = False,
+    numbers: Sequence[str] = (),
+    blanks: Sequence[str] = (),
 ) -> str:
     """Write the rules as a SELECT over a table that has the columns of the rows.
 
     The result has three columns before those of the table: the class, the share of it that the deciding line states,
     or else that its training rows have, and the line's number, counted from 1. A row that the tree refuses has NULL in
-    all three. NULL, and NaN where there is such a number, is a missing value.
+    all three. NULL, and NaN where there is such a number, is a missing value, and so are the texts ``blanks``. Columns
+    named by ``numbers`` hold numbers, though the rules read them from texts. A plain statement assumes that of all.
     """
     chosen = find_dialect(dialect)
-    listed = make_decision_list(rules)
+    listed = take_numbers(rules, make_decision_list(rules), numbers)
     check_names(chosen, names, [rule.label for rule in listed.rules])
     check_result_names(names)
-    taken = FreeNames([*(rules.tree.feature_names or ()), *(column.name for column in listed.columns)])
-    rule_name, prediction, reliability = (taken.take(name) for name in names)
-    source = TypedTable(listed.columns, chosen, table, taken)
+    if plain:
+        from secateur.export.sql_plain import rules_to_plain_sql
+
+        return rules_to_plain_sql(rules, listed, chosen, table, names[1], blanks)
+    taken = take_names(rules, listed)
+    source = TypedTable(listed.columns, chosen, table, taken, blanks)
+    rule_name, prediction, share = (taken.take(name) for name in names)
     decided = taken.take("decided")
     writer = Writer(chosen.name)
     number = writer.write(column_of(decided, make_name(rule_name)))
     labels = _look_up(number, source, writer, ((rule.index, rule.label) for rule in listed.rules))
-    shares = _look_up(number, source, writer, ((rule.index, rule.reliability) for rule in listed.rules))
+    shares = _look_up(number, source, writer, ((rule.index, rule.share) for rule in listed.rules))
     # Our columns come before those of the table, which may have the same names: a database takes the first then.
     final = exp.select(
         named(labels, prediction),
-        named(exp.Cast(this=shares, to=exp.DataType.build("DOUBLE")), reliability),
+        named(exp.Cast(this=shares, to=exp.DataType.build("DOUBLE")), share),
         column_of(decided, exp.Star()),
         copy=False,
     ).from_(exp.Table(this=own_name(decided)), copy=False)
@@ -60,6 +111,21 @@ def rules_to_sql(
     unsaid = "" if len(listed.rules) <= MOST_WORDED else " (so many that their words are left out)"
     head = head_lines(rules, f" by secateur{unsaid}", "--", comment)
     return f"{head}\n{final.sql(dialect=chosen.name, pretty=True, copy=False)}"
+
+
+def take_numbers(rules: Rules, listed: DecisionList, numbers: Sequence[str]) -> DecisionList:
+    """Take some columns for numbers, though the rules read amounts from their texts."""
+    for name in numbers:
+        known = [rules.tree.feature_name(feature) for feature in range(rules.tree.n_features)]
+        if name not in known:
+            raise ParameterError(
+                f"The rules have no column {name!r} that could hold numbers.{did_you_mean(name, known)}"
+            )
+        parser = rules.tree.column_parser(known.index(name))
+        if rules.tree.categories[known.index(name)] is not None or (parser is not None and parser.kind != "number"):
+            raise ParameterError(f"The rules compare the column {name!r} with dates, times or texts, not with numbers.")
+    columns = (replace(one, reading=None) if one.name in numbers else one for one in listed.columns)
+    return replace(listed, columns=tuple(columns))
 
 
 def _find_rule(listed: DecisionList, source: TypedTable) -> Node:
@@ -83,3 +149,277 @@ def _look_up(number: str, source: TypedTable, writer: Writer, answers: Iterable[
         is_one = writer.write_is_in(number, list(map(str, sorted(indices))))
         branches += writer.write_branch(is_one, writer.write(source.write_label(answer)))
     return writer.join_case(branches)
+
+
+WORDS = {
+    MISSING: "not decided: a blank, which the tree was not fitted to take",
+    STRANGE: "not decided: not a value that the rules can read",
+    UNLISTED: "not decided: not a category that the tree was fitted on",
+}
+OTHER = "decided as any other: not a category of the training table"
+
+
+def rules_to_sql_check(
+    rules: Rules,
+    dialect: str = "duckdb",
+    table: TableName = "rows",
+    *,
+    numbers: Sequence[str] = (),
+    blanks: Sequence[str] = (),
+) -> str:
+    """Write a query that counts the rows of each column that the rules cannot decide, or do not know."""
+    chosen = find_dialect(dialect)
+    listed = take_numbers(rules, make_decision_list(rules), numbers)
+    taken = take_names(rules, listed)
+    source = TypedTable(listed.columns, chosen, table, taken, blanks)
+    step = taken.take("checked")
+    made: list[Node] = []
+    parts: list[exp.Select] = []
+    for place, column in enumerate(listed.columns):
+        problems = [(WORDS[why], condition) for why, condition in source.refuse(place)]
+        if column.labels is not None and column.takes_unlisted:
+            known = exp.Not(this=is_null(source.value(place)))
+            decided = [exp.Not(this=exp.Paren(this=condition.copy())) for _, condition in problems]
+            is_other = exp.Not(this=source.is_in(place, column.labels))
+            problems.append((OTHER, exp.and_(known, is_other, *decided, copy=False)))
+        value = taken.take(f"value_{place + 1}")
+        if problems:
+            made.append(exp.Alias(this=source.write_own(place), alias=own_name(value)))
+        for words, condition in problems:
+            mark = taken.take(f"problem_{len(parts) + 1}")
+            made.append(exp.Alias(this=_flag(condition), alias=own_name(mark)))
+            parts.append(_count(step, column.name, words, mark, value))
+    head = head_lines(rules, " by secateur: the rows that they cannot decide", "--", comment)
+    if not parts:
+        nothing = exp.select(*_name("", "", make_number(0), exp.Null()), copy=False).where("1 = 0", copy=False)
+        return f"{head}\n{nothing.sql(dialect=chosen.name, pretty=True)}"
+    final: Node = parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False, copy=False)
+    return f"{head}\n{source.attach(final, step, made).sql(dialect=chosen.name, pretty=True, copy=False)}"
+
+
+def _count(step: str, name: str, words: str, mark: str, value: str) -> exp.Select:
+    """Count the rows of a step that have a mark, if there are any."""
+    counted = exp.Count(this=exp.Star())
+    chosen = exp.EQ(this=column_of(step, own_name(mark)), expression=make_number(1))
+    return (
+        exp.select(*_name(name, words, counted, exp.Min(this=column_of(step, own_name(value)))), copy=False)
+        .from_(exp.Table(this=own_name(step)), copy=False)
+        .where(chosen, copy=False)
+        .having(exp.GT(this=counted.copy(), expression=make_number(0)), copy=False)
+    )
+
+
+def _name(name: str, words: str, counted: Node, value: Node) -> list[Node]:
+    texts = exp.Literal.string(name), exp.Literal.string(words)
+    return [
+        named(made, label)
+        for made, label in zip((*texts, counted, value), ("column", "problem", "rows", "example"), strict=True)
+    ]
+
+
+def _flag(condition: Node) -> Node:
+    """Write a condition as 0 or 1: not all databases have bools."""
+    return exp.Case(ifs=[when(condition, make_number(1))], default=make_number(0))
+
+
+# What an audit counts.
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A reason to refuse a row."""
+
+    column: Column
+    what: str  # "missing", "strange" (a number it must not hold) or "unlisted" (a category it must not hold)
+
+
+@dataclass(frozen=True)
+class AuditStatement:
+    """A statement that counts rows for an audit.
+
+    Its result has these columns behind those that were asked for: ``refused`` (index of the first refusal that holds,
+    else NULL), ``truth`` (class of the label; -1 for one that is not known, NULL for none), ``leaf``, ``rule``
+    (indices of rules), ``conflict``, ``covered`` (0 or 1), ``n_rows``, ``label`` (the least of the group); and with
+    weights ``weight`` (their sum), ``squares`` (the sum of their squares), ``odd_weights`` (rows whose weight is
+    negative, infinite or missing) and ``n_counted`` (rows whose weight is above 0).
+    """
+
+    text: str
+    refusals: tuple[Refusal, ...]  # what ``refused`` counts
+
+
+def audit_to_sql(
+    rules: Rules,
+    y: str,
+    dialect: str = "duckdb",
+    table: str | Sequence[str] = "rows",
+    *,
+    sample_weight: str | None = None,
+    labels: Sequence[Label] | None = None,
+    by: Sequence[str] = (),
+) -> AuditStatement:
+    """Write a SELECT that counts the rows of a table for an audit of the rules.
+
+    The column ``rule`` is the index of a line, ``leaf`` the place of a leaf. ``labels`` says how the column of labels
+    writes the classes, where it does not hold the tree's own; columns named by ``by`` come first in the result.
+    """
+    opened = _open_table(rules, y, dialect, table, sample_weight, labels, by)
+    source, _, features, columns, known = opened[:5]
+    label = len(columns)
+    refused, refusals = _find_refusal(source, columns)
+    leaves = list_tests(rules, np.zeros_like(rules.deleted), features, np.arange(rules.tree_rules))
+    ranked = list_tests(rules, rules.deleted, features, rules.leaves if rules.is_list else rules.ranking)
+    deciding = list_deciding(rules, features)
+    is_ordered = rules.is_list or rules.is_ordered
+    made = {
+        "refused": refused,
+        "truth": _find_truth(source, label, known),
+        "leaf": source.find_first((tests, index, "") for index, tests in leaves),
+        # Without a sure order, the rule of its own leaf decides a row.
+        **({"rule": source.find_first((tests, index, "") for index, tests in deciding)} if is_ordered else {}),
+        N_CLASSES: _count_classes(source, ranked, rules.paths.leaf_class.tolist()),
+        LABEL: source.value(label),
+        **({} if sample_weight is None else {WEIGHT: source.value(label + 1)}),
+    }
+    step = [*((name, source.own_column(name)) for name in by), *made.items()]
+
+    own = opened.own
+    keys = [
+        *((name, own(name)) for name in (*by, "refused", "truth", "leaf")),
+        ("rule", own("rule" if is_ordered else "leaf")),
+        ("conflict", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(1)))),
+        ("covered", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(0)))),
+    ]
+    # SQL Server and PostgreSQL have no least truth value, and it is not needed: both are known.
+    least = exp.Null() if all(isinstance(one, bool) for one in known) else exp.Min(this=own(LABEL))
+    counted: dict[str, Node] = {N_ROWS: exp.Count(this=exp.Star()), LABEL: least}
+    if sample_weight is not None:
+        odd = exp.or_(is_null(own(WEIGHT)), is_beyond(own(WEIGHT), 0.0, FLOAT64_END), copy=False)
+        counted |= {
+            WEIGHT: exp.Sum(this=own(WEIGHT)),
+            SQUARES: exp.Sum(this=exp.Mul(this=own(WEIGHT), expression=own(WEIGHT))),
+            ODD_WEIGHTS: exp.Sum(this=_flag(odd)),
+            N_COUNTED: exp.Sum(this=_flag(exp.GT(this=own(WEIGHT), expression=make_number(0)))),
+        }
+    text = opened.write(step, keys, list(counted.items()))
+    return AuditStatement(f"-- Rows for an audit of {len(rules)} rules by secateur\n{text}", refusals)
+
+
+def coverage_to_sql(rules: Rules, asked: Sequence[int], y: str, dialect: str, table: Any, **options: Any) -> str:
+    """Write a SELECT that counts the rows of a table by class, for each of some rules those that satisfy it.
+
+    Rows that :func:`audit_to_sql` refuses must not be in the table. The result has the columns of ``by``, then
+    ``truth`` (class), and for the k-th rule ``rows_k``, the sum of its rows, and with weights ``squares_k``, that of
+    their squared weights.
+    """
+    opened = _open_table(rules, y, dialect, table, **options)
+    found = dict(list_tests(rules, rules.deleted, opened.features, np.array(asked, dtype=np.int64)))
+    marks = [(f"rule_{place}", opened.mark(found.get(rule))) for place, rule in enumerate(asked)]
+
+    def add_up(name: str, amount: Node) -> Node:
+        passes = exp.EQ(this=opened.own(name), expression=make_number(1))
+        return exp.Sum(this=exp.Case(ifs=[when(passes, amount)], default=make_number(0)))
+
+    counted: list[Named] = []
+    for place, (name, _) in enumerate(marks):
+        if not opened.is_weighted:
+            counted.append((f"rows_{place}", add_up(name, make_number(1))))
+        else:
+            squared = exp.Mul(this=opened.own(WEIGHT), expression=opened.own(WEIGHT))
+            counted += [
+                (f"rows_{place}", add_up(name, opened.own(WEIGHT))),
+                (f"squares_{place}", add_up(name, squared)),
+            ]
+    source, label, by = opened.source, len(opened.columns), opened.by
+    step = [*((name, source.own_column(name)) for name in by), ("truth", _find_truth(source, label, opened.labels))]
+    step += [(WEIGHT, source.value(label + 1))] if opened.is_weighted else []
+    return opened.write([*step, *marks], [(name, opened.own(name)) for name in (*by, "truth")], counted)
+
+
+class _Opened(NamedTuple):
+    """A table with its labels and weights, the name of the step that decides its rows, and what the rules ask of it."""
+
+    source: TypedTable
+    decided: str
+    features: list[int]
+    columns: list[Column]
+    labels: tuple[Label, ...]
+    by: Sequence[str]
+    is_weighted: bool
+    dialect: str
+
+    def own(self, name: str) -> Node:
+        """Name a column of the step."""
+        return column_of(self.decided, make_name(name))
+
+    def mark(self, tests: tuple[ColumnTest, ...] | None) -> Node:
+        """Mark rows that pass some tests by 1, others by 0; None are the tests of a rule that no row can pass."""
+        return make_number(0) if tests is None else self.source.find_first([(tests, 1, "")], default=0)
+
+    def write(self, step: list[Named], keys: list[Named], counted: list[Named]) -> str:
+        """Write the statement that makes columns in a step, groups rows by keys, and counts each group."""
+        grouped = {key.sql(): key.copy() for _, key in keys}  # the rule of the leaf may be there twice
+        final = exp.select(*(named(node, name) for name, node in (*keys, *counted)), copy=False)
+        final = final.from_(exp.Table(this=own_name(self.decided)), copy=False).group_by(*grouped.values(), copy=False)
+        final = self.source.attach(final, self.decided, [named(node, name) for name, node in step])
+        return final.sql(dialect=self.dialect, pretty=True, copy=False)
+
+
+def _open_table(
+    rules: Rules,
+    y: str,
+    dialect: str,
+    table: str | Sequence[str],
+    sample_weight: str | None = None,
+    labels: Sequence[Label] | None = None,
+    by: Sequence[str] = (),
+) -> _Opened:
+    tree, chosen = rules.tree, find_dialect(dialect)
+    known: tuple[Label, ...] = tuple(tree.classes.tolist() if labels is None else labels)
+    asked = () if tree.columns is None else tree.columns.asked
+    features = sorted({*tree.feature[~tree.is_leaf].tolist(), *asked})
+    columns = [make_column(tree, feature) for feature in features]
+    # Labels and weights are typed as the columns of the tree are; a missing one is NULL there, too.
+    others = [_make_other(y, known), *([] if sample_weight is None else [_make_other(sample_weight, None)])]
+    check_names(chosen, by)
+    taken = FreeNames([*(tree.feature_names or ()), *(column.name for column in (*columns, *others)), *by])
+    source = TypedTable([*columns, *others], chosen, table, taken)
+    weighted = sample_weight is not None
+    return _Opened(source, taken.take("decided"), features, columns, known, by, weighted, chosen.name)
+
+
+def _find_refusal(source: TypedTable, columns: Sequence[Column]) -> tuple[Node, tuple[Refusal, ...]]:
+    """Find the first reason to refuse a row."""
+    case = exp.Case(ifs=[])
+    refusals: list[Refusal] = []
+    for place, column in enumerate(columns):
+        for what, condition in source.refuse(place):
+            case.append("ifs", when(condition, make_number(len(refusals)), f"{what}: {column.name}"))
+            refusals.append(Refusal(column, what))
+    return (case if refusals else exp.cast(exp.Null(), exp.DataType.Type.INT)), tuple(refusals)
+
+
+def _find_truth(source: TypedTable, place: int, labels: Sequence[Label]) -> Node:
+    """Find the class of a row's label."""
+    ifs = [when(source.is_in(place, [label]), make_number(class_id)) for class_id, label in enumerate(labels)]
+    known = exp.Not(this=is_null(source.value(place)))
+    return exp.Case(ifs=[*ifs, when(known, make_number(UNKNOWN))])
+
+
+def _count_classes(
+    source: TypedTable, listed: Sequence[tuple[int, tuple[ColumnTest, ...]]], classes: Sequence[int]
+) -> Node:
+    """Count the classes that have a rule which a row satisfies."""
+    by_class: dict[int, list[tuple[ColumnTest, ...]]] = {}
+    for index, tests in listed:
+        by_class.setdefault(classes[index], []).append(tests)
+    marks = []
+    for covering in by_class.values():
+        asked = covering if all(covering) else [()]  # a rule that asks nothing is enough
+        marks.append(source.find_first(((tests, 1, "") for tests in asked), default=0))
+    return reduce(lambda one, other: exp.Add(this=one, expression=other), marks) if marks else make_number(0)
+
+
+def _make_other(name: str, labels: tuple[Label, ...] | None) -> Column:
+    """Make a column of labels or weights."""
+    return Column(-1, name, labels, "float64", True, True, -math.inf, math.inf)

@@ -1,21 +1,28 @@
-"""The columns that rules ask for, typed once in SQL, and what rules ask of them, as nodes of sqlglot's syntax tree.
+"""The columns that rules ask for, in SQL, and what rules ask of them, as nodes of sqlglot's syntax tree.
 
-Every statement about rules is built from these pieces, so that all of them decide alike.
+Every statement about rules is built from these pieces, so that all of them decide alike. A column may have another type
+than the rules were made from: a database's reader turns Yes and No into truth values, and codes into numbers. Where
+only one meaning fits, the statement takes it; else it stops with a sentence about the column.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlglot import exp
 
+from secateur.errors import ParameterError, shorten
 from secateur.export.plain_names import FreeNames, plain_name
-from secateur.export.sql_names import check_columns, check_names, is_text, split_table
+from secateur.export.sql_dialects import check_columns, check_names, is_text, split_table
 from secateur.export.sql_nodes import (
     Node,
+    Writer,
     column_of,
     is_beyond,
     is_in,
@@ -26,65 +33,181 @@ from secateur.export.sql_nodes import (
     when,
     write_for_sqlite,
 )
-from secateur.export.sql_readings import (
-    check_readings,
-    is_unread,
-    read_moment_limit,
-    read_number,
-    read_text,
-    read_texts_of_other_types,
-)
-from secateur.export.sql_writing import Writer
 from secateur.rules.decision_list import Column, ColumnTest, double_limit
-from secateur.words.conditions import read_threshold
+from secateur.tree.columns import MOST_DAYS, STEPS, ColumnParser
+from secateur.words.conditions import first_beyond, read_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from secateur.export.sql_dialects import SqlDialect
+    from secateur.export.sql_dialects import SqlDialect, TableName
     from secateur.tree.tree import Label
 
-DOUBLE = exp.DataType.Type.DOUBLE
+    Make = Callable[[], Node]  # a node has one parent, so each use needs its own
+    Texts = Sequence[str]
+
+DOUBLE, TIMESTAMP = exp.DataType.Type.DOUBLE, exp.DataType.Type.TIMESTAMP
 FLOAT32_END = double_limit(float(np.finfo(np.float32).max), "float32")
 FLOAT64_END = float(np.finfo(np.float64).max)
 FLOAT32_TINY = 2.0**-150  # the largest that float32 rounds to zero
 EXACT_INTEGER = 2**53
 # Why a column refuses a row.
 MISSING, STRANGE, UNLISTED = "missing", "strange", "unlisted"
+TRUTHS = {
+    **dict.fromkeys(("true", "t", "yes", "y", "1", "on"), True),
+    **dict.fromkeys(("false", "f", "no", "n", "0", "off"), False),
+}
+YEAR_FIRST = "^([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})"
+YEAR_LAST = "^([0-9]{1,2})[-/.]([0-9]{1,2})[-/.]([0-9]{4})"
+ZONE = "(Z| ?UTC|[+]00(:?00)?)$"
+SHOWN_LABELS = 3
 
 
-class TypedTable:
-    """A table whose columns are typed before anything is asked of them."""
+class AskedTable:
+    """A table, and what rules ask of its columns; those that derive from it say how a column is named and compared."""
 
     def __init__(
-        self, columns: Sequence[Column], dialect: SqlDialect, table: str | Sequence[str], taken: FreeNames
+        self, columns: Sequence[Column], dialect: SqlDialect, table: TableName, taken: FreeNames, blanks: Texts = ()
     ) -> None:
-        self._columns = columns
-        self._dialect = dialect
+        self._columns, self._dialect, self._blanks = columns, dialect, blanks
         self._path = split_table(table)
-        check_names(dialect, self._path)
+        check_names(dialect, self._path, [text for text in blanks if text])
         check_columns(columns, dialect)
-        check_readings(columns, dialect)
-        self._typed = [taken.take(plain_name(column)) for column in columns]
         for part in self._path:
             taken.take(part)
-        self._source, self._step = taken.take("source"), taken.take("typed")
-        self._attach = dialect.attach if dialect.casts and columns else ""
+        self._source = taken.take("source")
         self._writer = Writer(dialect.name)
         self._limits: dict[tuple[float, int], str] = {}
         self._written: dict[ColumnTest, list[str]] = {}  # tests that come again and again, as text
+
+    @abstractmethod
+    def value(self, place: int) -> Node:
+        """Name a column as it is compared; a missing value is NULL."""
+
+    @abstractmethod
+    def _limit(self, limit: float, column: Column) -> Node:
+        """Write a limit of a column."""
+
+    def list_blanks(self, column: Column) -> list[str]:
+        """List the texts that mean a blank in a column."""
+        return [text for text in self._blanks if text not in (column.labels or ())]
+
+    def find_first(
+        self,
+        listed: Iterable[tuple[Sequence[ColumnTest], int, str]],
+        *,
+        refused: Node | None = None,
+        default: int | None = None,
+    ) -> Node:
+        """Write rules (tests, number, words) as a CASE; the first that a row satisfies gives its number."""
+        writer, branches, rest = self._writer, [], "" if default is None else str(default)
+        if refused is not None:
+            branches += writer.write_branch(writer.write(refused), "NULL", "refused: no rule is for such a row")
+        for tests, number, words in listed:
+            if not tests:  # no later rule can win
+                if not branches:
+                    return make_number(number)
+                rest = writer.write_with(str(number), words)
+                break
+            asked = [part for test in tests for part in self._written.get(test) or self._ask(test)]
+            branches += writer.write_branch(writer.join_by_and(asked), str(number), words)
+        return writer.join_case(branches, rest)
+
+    def is_in(self, place: int, labels: Iterable[Label]) -> Node:
+        """Ask whether a column holds one of some labels."""
+        return is_in(self.value(place), [self.write_label(label) for label in labels])
+
+    def write_label(self, label: Label) -> Node:
+        """Write a label, or another plain value."""
+        if isinstance(label, bool):
+            if self._dialect.name == "tsql":
+                return exp.cast(make_number(int(label)), exp.DataType.Type.BIT)
+            # SQLite would take a column called true for the word; Oracle has no truth values before version 23.
+            as_number = self._dialect.name in ("sqlite", "oracle")
+            return make_number(int(label)) if as_number else exp.Boolean(this=label)
+        if isinstance(label, str):
+            return exp.National(this=label) if self._dialect.name == "tsql" else exp.Literal.string(label)
+        return make_number(label) if isinstance(label, int) else self._double(label)
+
+    def _source_table(self) -> Node:
+        """Name the table of the rows, with an alias: SQLite takes an unknown quoted name alone for a text."""
+        parts = [make_name(part) for part in self._path]
+        table = exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
+        return exp.alias_(table, own_name(self._source), table=True)
+
+    def _ask(self, test: ColumnTest) -> Sequence[Node | str]:
+        """Write what a rule asks of one column, to be joined by AND; NULL counts as no, unless it is asked for."""
+        column = self._columns[test.column]
+        parts: list[Node] = []
+        for low, high in test.intervals:
+            ends = self._ask_ends(test.column, low, high)
+            if ends and len(test.intervals) == 1 and not test.missing:
+                self._written[test] = ends
+                return ends
+            asked = exp.and_(*(exp.Var(this=end) for end in ends), copy=False) if ends else None
+            parts.append(self._is_known(test.column) if asked is None else asked)
+        if test.unlisted:
+            others = [label for label in column.labels or () if label not in test.labels]
+            parts.append(self._is_none_of(test.column, others) if others else self._is_known(test.column))
+        elif test.labels:
+            parts.append(self.is_in(test.column, test.labels))
+        if test.missing:
+            parts.append(is_null(self.value(test.column)))
+        return [exp.or_(*parts, copy=False)]
+
+    def _is_none_of(self, place: int, labels: Sequence[Label]) -> Node:
+        return exp.Not(this=self.is_in(place, labels))
+
+    def _is_known(self, place: int) -> Node:
+        return exp.Not(this=is_null(self.value(place)))
+
+    def _ask_ends(self, place: int, low: float, high: float) -> list[str]:
+        """Ask whether a number, date or time lies within limits; of moments, by the first ones beyond them."""
+        reading, value = self._columns[place].reading, self._values[place]
+        above, up_to = (">=", "<") if reading is not None and reading.is_moment else (">", "<=")
+        asked = ((sign, limit) for sign, limit in ((above, low), (up_to, high)) if math.isfinite(limit))
+        return [f"{value} {sign} {self._write_limit(limit, place)}" for sign, limit in asked]
+
+    @cached_property
+    def _values(self) -> list[str]:
+        """The typed columns, written."""
+        return [self._writer.write(self.value(place)) for place in range(len(self._columns))]
+
+    def _write_limit(self, limit: float, place: int) -> str:
+        """Write a limit of a column, once."""
+        key = limit, place
+        if key not in self._limits:
+            self._limits[key] = self._writer.write(self._limit(limit, self._columns[place]))
+        return self._limits[key]
+
+    def _double(self, number: float) -> Node:
+        """Write a double so that SQLite, which misreads a few short numbers, reads it right."""
+        return make_number(number if self._dialect.casts else write_for_sqlite(number))
+
+
+class TypedTable(AskedTable):
+    """A table whose columns are typed before anything is asked of them."""
+
+    def __init__(
+        self, columns: Sequence[Column], dialect: SqlDialect, table: TableName, taken: FreeNames, blanks: Texts = ()
+    ) -> None:
+        if dialect.plain_only:
+            raise ParameterError(f"For {dialect.full_name} there is plain SQL only: pass plain=True (--plain).")
+        check_readings(columns, dialect)
+        self._typed = [taken.take(plain_name(column)) for column in columns]
+        super().__init__(columns, dialect, table, taken, blanks)
+        self._step = taken.take("typed")
+        self._attach = dialect.attach if dialect.casts and columns else ""
         # Where the table's own columns are found in a step.
         self._own = self._step if self._attach == "exclude" else self._source
 
     def attach(self, final: exp.Select, name: str, made: Sequence[Node]) -> exp.Select:
         """Put a step before a statement: the step has a name, and makes columns of the rows."""
         step = exp.select(*made, copy=False)
-        typed = exp.select(
-            *(
-                exp.Alias(this=self._type_column(column), alias=own_name(alias))
-                for column, alias in zip(self._columns if self._attach else (), self._typed, strict=False)
-            )
-        )
+        typed = exp.select()
+        for column, alias in zip(self._columns if self._attach else (), self._typed, strict=False):
+            made_of = self._drop_blanks(column, self._source, self._type_column(column))
+            typed = typed.select(exp.Alias(this=made_of, alias=own_name(alias)), copy=False)
         if self._attach == "exclude":
             typed = typed.select(column_of(self._source, exp.Star())).from_(self._source_table(), copy=False)
             final = final.with_(own_name(self._step), as_=typed, copy=False)
@@ -116,75 +239,35 @@ class TypedTable:
         if self._dialect.casts:
             return column_of(self._step, own_name(self._typed[place]))
         column = self._columns[place]
-        own = column_of(self._source, make_name(column.name))
+        own = self._drop_blanks(column, self._source, column_of(self._source, make_name(column.name)))
         return self._compare_bytes(_cut_blanks(column, own)) if is_text(column) else own
-
-    def find_first(
-        self,
-        listed: Iterable[tuple[Sequence[ColumnTest], int, str]],
-        *,
-        refused: Node | None = None,
-        default: int | None = None,
-    ) -> Node:
-        """Write rules (tests, number, words) as a CASE; the first that a row satisfies gives its number."""
-        writer, branches, rest = self._writer, [], "" if default is None else str(default)
-        if refused is not None:
-            branches += writer.write_branch(writer.write(refused), "NULL", "refused: no rule is for such a row")
-        for tests, number, words in listed:
-            if not tests:  # no later rule can win
-                if not branches:
-                    return make_number(number)
-                rest = writer.write_with(str(number), words)
-                break
-            asked = [part for test in tests for part in self._written.get(test) or self._ask(test)]
-            branches += writer.write_branch(writer.join_by_and(asked), str(number), words)
-        return writer.join_case(branches, rest)
 
     def refuse(self, place: int) -> list[tuple[str, Node]]:
         """List what a row must not hold in a column, each with what is wrong with it."""
         column = self._columns[place]
         refused: list[tuple[str, Node]] = []
 
-        def own() -> Node:
-            return self.own_column(column.name)
+        def text() -> Node:
+            own = read_text(lambda: self.own_column(column.name), self._dialect)
+            return self._drop_blanks(column, self._own, own)
 
         if not column.takes_missing:
-            refused.append((MISSING, is_null(read_text(own, self._dialect) if _is_read(column) else self.value(place))))
+            refused.append((MISSING, is_null(text() if _is_read(column) else self.value(place))))
         if is_text(column) and self._dialect.other_types:
-            refused.append((STRANGE, self._is_of_type(column, self._dialect.other_types)))
+            refused.append((STRANGE, self._is_of_type(self.own_column(column.name), self._dialect.other_types)))
         elif column.reading is not None and _is_read(column):
-            refused.append((STRANGE, is_unread(own, self.value(place), self._dialect)))
+            is_unread = exp.and_(exp.Not(this=is_null(text())), is_null(self.value(place)), copy=False)
+            refused.append((STRANGE, is_unread))
             if column.reading.is_moment:
                 return refused
         elif not self._dialect.casts:
-            refused.append((STRANGE, self._is_of_type(column, ("text", "blob"))))
+            refused.append((STRANGE, self._is_of_type(self.value(place), ("text", "blob"))))
         if column.labels is not None:
             if not column.takes_unlisted:
                 refused.append((UNLISTED, exp.Not(this=self.is_in(place, column.labels))))
         elif self._dialect.has_infinity or column.ends != (-FLOAT64_END, FLOAT64_END):
             refused.append((STRANGE, is_beyond(self.value(place), *column.ends)))
         return refused
-
-    def is_in(self, place: int, labels: Iterable[Label]) -> Node:
-        """Ask whether a column holds one of some labels."""
-        return is_in(self.value(place), [self.write_label(label) for label in labels])
-
-    def write_label(self, label: Label) -> Node:
-        """Write a label, or another plain value."""
-        if isinstance(label, bool):
-            if self._dialect.name == "tsql":
-                return exp.cast(make_number(int(label)), exp.DataType.Type.BIT)
-            # SQLite would take a column called true for the word.
-            return make_number(int(label)) if self._dialect.name == "sqlite" else exp.Boolean(this=label)
-        if isinstance(label, str):
-            return exp.National(this=label) if self._dialect.name == "tsql" else exp.Literal.string(label)
-        return make_number(label) if isinstance(label, int) else self._double(label)
-
-    def _source_table(self) -> Node:
-        """Name the table of the rows, with an alias: SQLite takes an unknown quoted name alone for a text."""
-        parts = [make_name(part) for part in self._path]
-        table = exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
-        return exp.alias_(table, own_name(self._source), table=True)
 
     def _lateral_join(self, typed: exp.Select) -> exp.Join:
         subquery = exp.Subquery(this=typed.offset(0) if self._dialect.fence == "offset" else typed)
@@ -226,6 +309,16 @@ class TypedTable:
         case.set("default", exp.cast(exp.cast(double(), exp.DataType.build(dialect.single)), DOUBLE))
         return self._drop_nan(lambda: case)
 
+    def _drop_blanks(self, column: Column, step: str, made: Node) -> Node:
+        """Make NULL of what was made of a column of a step, where the column holds a text that means a blank."""
+        blanks = self.list_blanks(column)
+        if not blanks:
+            return made
+        own: Node = column_of(step, make_name(column.name))
+        own = exp.cast(own, exp.DataType.build(self._dialect.text)) if self._dialect.casts else own
+        is_blank = is_in(exp.Trim(this=own), [self.write_label(text) for text in blanks])
+        return exp.Case(ifs=[when(is_blank, exp.Null())], default=made)
+
     def _drop_nan(self, make: Callable[[], Node]) -> Node:
         if self._dialect.has_nan == "equal":
             return exp.Nullif(this=make(), expression=exp.cast(exp.Literal.string("NaN"), DOUBLE))
@@ -240,64 +333,22 @@ class TypedTable:
             return text
         return exp.Collate(this=text, expression=exp.to_identifier(name, quoted=name == "C"))
 
-    def _is_of_type(self, column: Column, types: Iterable[str]) -> Node:
+    def _is_of_type(self, value: Node, types: Iterable[str]) -> Node:
         """Ask whether a row of SQLite, where every value has a type of its own, holds one of some types."""
-        kind: Node = exp.Anonymous(this=self._dialect.type_of, expressions=[self.own_column(column.name)])
+        kind: Node = exp.Anonymous(this=self._dialect.type_of, expressions=[value])
         return exp.In(this=kind, expressions=[exp.Literal.string(name) for name in types])
-
-    def _ask(self, test: ColumnTest) -> Sequence[Node | str]:
-        """Write what a rule asks of one column, to be joined by AND; NULL counts as no, unless it is asked for."""
-        column = self._columns[test.column]
-        parts: list[Node] = []
-        for low, high in test.intervals:
-            ends = self._ask_ends(test.column, low, high)
-            if ends and len(test.intervals) == 1 and not test.missing:
-                self._written[test] = ends
-                return ends
-            is_number = exp.Not(this=is_null(self.value(test.column)))
-            parts.append(exp.and_(*(exp.Var(this=end) for end in ends), copy=False) if ends else is_number)
-        if test.unlisted:
-            others = [label for label in column.labels or () if label not in test.labels]
-            excluded = self.is_in(test.column, others) if others else is_null(self.value(test.column))
-            parts.append(exp.Not(this=excluded))
-        elif test.labels:
-            parts.append(self.is_in(test.column, test.labels))
-        if test.missing:
-            parts.append(is_null(self.value(test.column)))
-        return [exp.or_(*parts, copy=False)]
-
-    def _ask_ends(self, place: int, low: float, high: float) -> list[str]:
-        """Ask whether a number, date or time lies within limits; of moments, by the first ones beyond them."""
-        reading, value = self._columns[place].reading, self._values[place]
-        above, up_to = (">=", "<") if reading is not None and reading.is_moment else (">", "<=")
-        asked = ((sign, limit) for sign, limit in ((above, low), (up_to, high)) if math.isfinite(limit))
-        return [f"{value} {sign} {self._write_limit(limit, place)}" for sign, limit in asked]
-
-    @cached_property
-    def _values(self) -> list[str]:
-        """The typed columns, written."""
-        return [self._writer.write(self.value(place)) for place in range(len(self._columns))]
-
-    def _write_limit(self, limit: float, place: int) -> str:
-        """Write a limit of a column, once."""
-        key = limit, place
-        if key not in self._limits:
-            self._limits[key] = self._writer.write(self._limit(limit, self._columns[place]))
-        return self._limits[key]
 
     def _limit(self, limit: float, column: Column) -> Node:
         """Write a limit as the shortest number that decides alike, or as the first moment beyond it."""
         if column.reading is not None and column.reading.is_moment:
-            return read_moment_limit(limit, column.reading, column.dtype, self._dialect)
+            moment = find_moment(limit, column.reading, column.dtype)
+            text = moment.isoformat(sep=" ") if moment.time().isoformat() != "00:00:00" else moment.date().isoformat()
+            return exp.cast(exp.Literal.string(text), _moment_type(self._dialect))
         if column.dtype == "float32" and (self._dialect.single is None or column.reading is not None):
             return self._double(double_limit(limit, column.dtype))
         if not self._dialect.casts:
             return self._double(limit)
         return make_number(read_threshold(limit, column.dtype))
-
-    def _double(self, number: float) -> Node:
-        """Write a double so that SQLite, which misreads a few short numbers, reads it right."""
-        return make_number(number if self._dialect.casts else write_for_sqlite(number))
 
 
 def _is_read(column: Column) -> bool:
@@ -310,3 +361,149 @@ def _cut_blanks(column: Column, text: Node) -> Node:
     if column.reading is None:
         return text
     return exp.Nullif(this=exp.Trim(this=text), expression=exp.Literal.string(""))
+
+
+def check_readings(columns: Sequence[Column], dialect: SqlDialect) -> None:
+    """Refuse a database for which texts and dates cannot be read as the rules do."""
+    for column in columns:
+        reading = column.reading
+        if reading is not None and not reading.is_trim and not dialect.number_types:
+            typed = "numbers, say numbers=" if reading.kind == "number" else "dates or times, write plain SQL"
+            raise ParameterError(
+                f"The rules read {column.name!r} from texts or dates ({reading.example}), which the statement does in "
+                f"DuckDB, PostgreSQL and Spark only, not in {dialect.full_name}: export for one of them, or Python; if "
+                f"the table holds {typed}."
+            )
+
+
+def read_text(own: Make, dialect: SqlDialect) -> Node:
+    """Write any value as text without blanks around it; an empty one is NULL."""
+    text = exp.Trim(this=exp.cast(own(), exp.DataType.build(dialect.text)))
+    return exp.Nullif(this=text, expression=exp.Literal.string(""))
+
+
+def read_number(own: Make, reading: ColumnParser, dialect: SqlDialect) -> Node:
+    """Read an amount, a date or a time: a double or a timestamp, NULL where the text is none."""
+
+    def text() -> Node:
+        return read_text(own, dialect)
+
+    fits = _matches(text(), reading.plain_pattern, dialect)
+    if reading.is_moment:
+        return exp.Case(ifs=[when(fits, _to_moment(text(), reading, dialect))])
+    digits = _replace(text(), f"[^0-9{reading.decimal}-]", "", dialect)
+    if reading.decimal != ".":
+        digits = exp.Anonymous(
+            this="REPLACE", expressions=[digits, exp.Literal.string(reading.decimal), exp.Literal.string(".")]
+        )
+    # Numbers count as read already.
+    is_number = _is_of_type(own(), dialect.number_types, dialect)
+    return exp.Case(ifs=[when(is_number, exp.cast(text(), DOUBLE)), when(fits, exp.cast(digits, DOUBLE))])
+
+
+def find_moment(limit: float, reading: ColumnParser, dtype: str) -> datetime:
+    """Find the first moment beyond a limit: what is before it has not passed the limit."""
+    near = min(max(limit, 0.0), 86_399.0) if reading.kind == "clock" else min(max(limit, -719_161.0), MOST_DAYS)
+    ticks = first_beyond(near, reading, dtype) * STEPS[reading.step]
+    return datetime(1970, 1, 1) + timedelta(microseconds=ticks)
+
+
+def read_texts_of_other_types(column: Column, own: Make, dialect: SqlDialect, write: Callable[[Label], Node]) -> Node:
+    """Write a column of texts: truth values and numbers as the categories that they must be, else as they are."""
+    labels = [label for label in column.labels or () if isinstance(label, str)]
+    # A column without a value has a type, too, but says nothing with it.
+    case = exp.Case(ifs=[when(is_null(own()), exp.Null())], default=exp.cast(own(), exp.DataType.build(dialect.text)))
+    unclear = []
+    for types, named in ((dialect.truth_type, _name_truths(labels)), (dialect.number_types, _name_numbers(labels))):
+        if named is None:
+            unclear.append(types)
+            continue
+        answer = exp.Case(
+            ifs=[when(_equals(own(), value, dialect), write(label)) for value, label in named.items()],
+            default=exp.cast(own(), exp.DataType.build(dialect.text)),
+        )
+        case.append("ifs", when(_is_of_type(own(), types, dialect), answer))
+    if unclear:
+        found = "truth values or numbers" if len(unclear) > 1 else "truth values" if named else "numbers"
+        stop = _stop(own, _tell(column, labels, found), dialect)
+        case.append("ifs", when(_is_of_type(own(), "|".join(unclear), dialect), stop))
+    return case
+
+
+def _tell(column: Column, labels: list[str], found: str) -> str:
+    return (
+        f"The column {column.name!r} holds {found}, but the rules compare texts such as "
+        f"{shorten(labels[:SHOWN_LABELS])}: read the table with that column as text."
+    )
+
+
+def _name_truths(labels: list[str]) -> dict[bool, str] | None:
+    """Find the category that each truth value must be; None if that is not clear."""
+    named = [(TRUTHS[label.strip().lower()], label) for label in labels if label.strip().lower() in TRUTHS]
+    found = dict(named)
+    return found if found and len(found) == len(named) else None
+
+
+def _name_numbers(labels: list[str]) -> dict[float, str] | None:
+    """Find the category that each number must be; None if that is not clear."""
+    named = []
+    for label in labels:
+        try:
+            number = Decimal(label.strip())
+        except InvalidOperation:
+            continue
+        if number.is_finite():
+            named.append((float(number), label))
+    found = dict(named)
+    return found if found and len(found) == len(named) else None
+
+
+def _equals(own: Node, value: float, dialect: SqlDialect) -> Node:
+    text = exp.cast(own, exp.DataType.build(dialect.text))
+    if isinstance(value, bool):
+        return exp.EQ(this=text, expression=exp.Literal.string(str(value).lower()))
+    return exp.EQ(this=exp.cast(text, DOUBLE), expression=make_number(value))
+
+
+def _is_of_type(own: Node, pattern: str, dialect: SqlDialect) -> Node:
+    """Ask for the type of a column, which the database knows before it runs."""
+    kind: Node = exp.Anonymous(this=dialect.type_of, expressions=[own])
+    return _matches(exp.cast(kind, exp.DataType.Type.TEXT) if dialect.name == "postgres" else kind, pattern, dialect)
+
+
+def _stop(own: Make, words: str, dialect: SqlDialect) -> Node:
+    """Stop the statement with a sentence, for every row that comes here."""
+    if dialect.name == "duckdb":
+        return exp.Anonymous(this="ERROR", expressions=[exp.Literal.string(words)])
+    # PostgreSQL has no such function; a text instead of a number stops it, and it says the text.
+    said = exp.DPipe(this=exp.Literal.string(f"{words} Found: "), expression=exp.cast(own(), exp.DataType.Type.TEXT))
+    return exp.cast(exp.cast(exp.Paren(this=said), exp.DataType.Type.INT), exp.DataType.Type.TEXT)
+
+
+def _matches(text: Node, pattern: str, dialect: SqlDialect) -> Node:
+    if dialect.name == "duckdb":
+        return exp.Anonymous(this="REGEXP_FULL_MATCH", expressions=[text, exp.Literal.string(pattern)])
+    return exp.RegexpLike(this=text, expression=exp.Literal.string(f"^(?:{pattern})$"))
+
+
+def _replace(text: Node, pattern: str, by: str, dialect: SqlDialect) -> Node:
+    parts = [pattern, by.replace("\\", "$")] if dialect.name == "spark" else [pattern, by, "g"]  # which replaces all
+    return exp.Anonymous(this="REGEXP_REPLACE", expressions=[text, *map(exp.Literal.string, parts)])
+
+
+def _to_moment(text: Node, reading: ColumnParser, dialect: SqlDialect) -> Node:
+    """Bring a date to the order year, month, day, and read it; a time of the day is one of the first day."""
+    if reading.kind == "clock":
+        text = exp.Paren(this=exp.DPipe(this=exp.Literal.string("1970-01-01 "), expression=text))
+    else:
+        if reading.order != "ymd":
+            text = _replace(text, YEAR_LAST, r"\3-\2-\1" if reading.order == "dmy" else r"\3-\1-\2", dialect)
+        text = _replace(_replace(text, YEAR_FIRST, r"\1-\2-\3", dialect), ZONE, "", dialect)
+    if dialect.name == "postgres":
+        return exp.cast(text, TIMESTAMP)
+    return exp.TryCast(this=text, to=exp.DataType(this=_moment_type(dialect)))
+
+
+def _moment_type(dialect: SqlDialect) -> Node:
+    """Choose the type of moments that have no time zone."""
+    return exp.DataType.Type.TIMESTAMPNTZ if dialect.name == "spark" else TIMESTAMP

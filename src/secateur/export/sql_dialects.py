@@ -1,4 +1,4 @@
-"""Where SQL databases differ, as far as rules are concerned; the only place that knows.
+"""Where SQL databases differ, as far as rules are concerned, and which names they hold.
 
 Numbers: a tree of float32 compares numbers that are rounded to four bytes. A database that has such a type rounds to
 it; the others compare the number itself with the last double that rounds to the limit, which is the same test.
@@ -13,9 +13,26 @@ Planning: PostgreSQL and SQLite put the expression of a subquery wherever its na
 by the number of rules; they are told not to.
 """
 
+from __future__ import annotations
+
+import csv
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from secateur.errors import ParameterError, did_you_mean
+from secateur.export.plain_names import SHOWN_NAME, is_unicode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from secateur.rules.decision_list import Column
+    from secateur.tree.tree import Label
+
+LINE_BREAK = "__SQLGLOT__LB__"  # sqlglot turns it into a line break, in any text; it is not loaded here
+TRUTHS = {"true": True, "false": False}
+RESULT_NAMES = ("rule", "prediction", "share")
+TableName: TypeAlias = "str | Sequence[str]"  # parted by dots, or a list of the parts
 
 
 @dataclass(frozen=True)
@@ -34,77 +51,23 @@ class SqlDialect:
     text: str = "TEXT"  # type of text
     collation: str = ""  # compares texts byte by byte, whatever a column says; empty where none is known
     type_of: str = ""  # function that tells the type of a value; empty where a wrong type goes unnoticed
-    other_types: tuple[str, ...] = ()  # what it says of values that are no texts, where a row has a type of its own
+    other_types: Sequence[str] = ()  # what it says of values that are no texts, where a row has a type of its own
     truth_type: str = ""  # what it calls a column of truth values, where such a column may stand for texts
     number_types: str = ""  # what it calls one of numbers, as a regular expression, where it can read amounts and dates
     ignores_trailing: bool = False  # texts that differ only in blanks at their end are equal
     folds_names: bool = True  # names that differ only in case are the same name
+    plain_only: bool = False  # nothing but plain statements can be written for it
 
 
-DUCKDB = SqlDialect(
-    *("duckdb", "DuckDB", "REAL"),
-    collation="C",
-    type_of="TYPEOF",
-    truth_type="BOOLEAN",
-    number_types="[A-Z]*INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*",
-)
-POSTGRES = SqlDialect(
-    *("postgres", "PostgreSQL", "REAL"),
-    refuses_tiny=True,
-    attach="lateral",
-    fence="offset",
-    collation="C",
-    type_of="PG_TYPEOF",
-    truth_type="boolean",
-    number_types="smallint|integer|bigint|numeric|real|double precision",
-    folds_names=False,
-)
-SPARK = SqlDialect(
-    *("spark", "Spark", "FLOAT"),
-    attach="lateral",
-    type_of="TYPEOF",
-    number_types="tinyint|smallint|int|bigint|float|double|decimal.*",
-)
-SQLITE = SqlDialect(
-    *("sqlite", "SQLite"),
-    has_nan="no",
-    casts=False,
-    fence="materialized",
-    collation="BINARY",
-    type_of="TYPEOF",
-    other_types=("integer", "real", "blob"),
-)
-SQL_SERVER = SqlDialect(
-    *("tsql", "SQL Server", "FLOAT(24)"),
-    has_nan="no",
-    has_infinity=False,
-    attach="lateral",
-    text="NVARCHAR(MAX)",
-    collation="Latin1_General_100_BIN2",
-    ignores_trailing=True,
-)
-BIGQUERY = SqlDialect("bigquery", "BigQuery", has_nan="unequal")
-SNOWFLAKE = SqlDialect("snowflake", "Snowflake", folds_names=False)
-DATABRICKS = SqlDialect("databricks", "Databricks", "FLOAT", attach="lateral")
-REDSHIFT = SqlDialect("redshift", "Redshift", text="VARCHAR(MAX)", ignores_trailing=True)
-MYSQL = SqlDialect(
-    *("mysql", "MySQL"),
-    has_nan="no",
-    has_infinity=False,
-    attach="lateral",
-    text="CHAR",
-    collation="utf8mb4_0900_bin",  # of connections with the character set utf8mb4, which is the default
-)
-TRINO = SqlDialect("trino", "Trino", has_nan="unequal", attach="lateral")
-CLICKHOUSE = SqlDialect("clickhouse", "ClickHouse", has_nan="unequal", folds_names=False)
+def _read_dialects() -> dict[str, SqlDialect]:
+    """Read the table of dialects, in which an empty cell is the default."""
+    text = (files("secateur.export") / "dialects.csv").read_text(encoding="utf-8")
+    found = [{name: cell for name, cell in row.items() if cell} for row in csv.DictReader(text.splitlines())]
+    made: list[dict[str, Any]] = [{name: TRUTHS.get(cell, cell) for name, cell in row.items()} for row in found]
+    return {row["name"]: SqlDialect(**row | {"other_types": row.get("other_types", "").split()}) for row in made}
 
-DIALECTS = {
-    dialect.name: dialect
-    for dialect in (
-        *(DUCKDB, POSTGRES, SPARK, SQLITE, SQL_SERVER, BIGQUERY, SNOWFLAKE),
-        *(DATABRICKS, REDSHIFT, MYSQL, TRINO, CLICKHOUSE),
-    )
-}
+
+DIALECTS = _read_dialects()
 ALIASES = {
     **{"mssql": "tsql", "sql server": "tsql", "sqlserver": "tsql"},
     **{"pg": "postgres", "postgresql": "postgres", "sparksql": "spark"},
@@ -112,16 +75,78 @@ ALIASES = {
 
 
 def find_dialect(name: str) -> SqlDialect:
-    """Find a dialect by its name or alias, in any case.
-
-    Examples
-    --------
-    >>> find_dialect("PostgreSQL").name
-    'postgres'
-    """
+    """Find a dialect by its name or alias, in any case."""
     known = str(name).strip().lower()
     found = DIALECTS.get(ALIASES.get(known, known))
     if found is None:
         hint = did_you_mean(known, [*DIALECTS, *ALIASES])
         raise ParameterError(f"There is no dialect {name!r}; choose one of {', '.join(DIALECTS)}.{hint}")
     return found
+
+
+def check_names(dialect: SqlDialect, names: Iterable[str], labels: Sequence[Label] = ()) -> None:
+    """Refuse names and labels that the database cannot hold; labels that are not text pass."""
+    named = list(names)
+    strange = next((name for name in named if dialect.name == "bigquery" and set(name) & {"\\", "`"}), None)
+    if strange is not None:
+        raise ParameterError(f"BigQuery has no name such as {strange[:SHOWN_NAME]!r}: rename it.")
+    if dialect.name == "oracle" and (any('"' in name for name in named) or "" in labels):
+        raise ParameterError("Oracle has no name with a double quote, and takes an empty text for NULL: rename it.")
+    for text in (*named, *labels):
+        if isinstance(text, str) and ("\0" in text or LINE_BREAK in text or not is_unicode(text)):
+            raise ParameterError(
+                f"The name or label {text[:SHOWN_NAME]!r} holds a character that SQL text cannot hold: rename it."
+            )
+
+
+def check_result_names(names: Sequence[str]) -> None:
+    """Refuse anything but one name for each added column."""
+    if isinstance(names, str) or len(names) != len(RESULT_NAMES):
+        found = f"the text {names!r}" if isinstance(names, str) else f"{len(names)} names"
+        raise ParameterError(f"Expected a name for each of {', '.join(RESULT_NAMES)}, found {found}.")
+
+
+def split_table(table: TableName) -> list[str]:
+    """Split the name of a table into catalog, schema and table, as far as they are given."""
+    path = table.split(".") if isinstance(table, str) else [str(part) for part in table]
+    if not 1 <= len(path) <= 3 or not all(path):
+        raise ParameterError(
+            f"Expected a table such as 'rows', 'schema.rows' or 'catalog.schema.rows', found {table!r}. "
+            "Pass a list of these parts if one of them holds a dot."
+        )
+    return path
+
+
+def is_text(column: Column) -> bool:
+    """Whether a column holds text."""
+    return any(isinstance(label, str) for label in column.labels or ())
+
+
+def check_columns(columns: Iterable[Column], dialect: SqlDialect) -> None:
+    """Refuse columns that no table of the database can have."""
+    first: dict[str, str] = {}
+    for column in columns:
+        check_names(dialect, [column.name], column.labels or ())
+        if not column.name:
+            raise ParameterError("A rule asks for a column without a name, and SQL needs one: rename it.")
+        known = column.name.casefold() if dialect.folds_names else column.name
+        if known in first:
+            raise ParameterError(
+                f"The columns {first[known]!r} and {column.name!r} have the same name in {dialect.full_name}, "
+                "where case does not matter: rename one of them."
+            )
+        first[known] = column.name
+        if len({isinstance(label, str) + 2 * isinstance(label, bool) for label in column.labels or ()}) > 1:
+            raise ParameterError(
+                f"The categories of column {column.name!r} are of several types, but a column of a table has one: "
+                "fit the tree on labels of one type."
+            )
+        if dialect.ignores_trailing and is_text(column):
+            shortened: dict[str, Label] = {}
+            for label in column.labels or ():
+                other = shortened.setdefault(str(label).rstrip(" "), label)
+                if other != label:
+                    raise ParameterError(
+                        f"The categories {other!r} and {label!r} of column {column.name!r} are the same in "
+                        f"{dialect.full_name}, which ignores blanks at the end: rename one of them."
+                    )

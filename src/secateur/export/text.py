@@ -1,26 +1,31 @@
-"""Rules as plain text."""
+"""Rules as text: one line for each rule, the tree itself as if and else, and a table for terminals."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from secateur.export.listing import ListedLine, Listing, make_listing
-from secateur.rules.rules import Rules
-from secateur.words.conditions import count_of
+from secateur.facts.possible_rows import find_feasible
+from secateur.methods.leaves import LeafMasks, Stated, list_places
+from secateur.words.conditions import count_of, read_count, read_link, read_share
+from secateur.words.plain_words import read_target
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from secateur.rules.rules import Rules
 
 KEPT = "\N{NO-BREAK SPACE}"  # at which no line is wrapped
 WIDEST = 100  # numbers stand in a column unless a line is longer than this
+INDENT = "  "
 
 
 def rules_to_text(rules: Rules, *, reasons: bool = False, nested: bool = False, width: int | None = None) -> str:
-    """Write a line for each rule and "otherwise", with reasons the conditions of each below it, and what to mind.
-
-    Nested, write the tree as if and else instead.
-    """
-    if nested:
-        from secateur.export.nested import nested_to_text
-
-        return nested_to_text(rules)
-    return lay_out(make_listing(rules, reasons=reasons), width=width)
+    """Write a line for each rule, with reasons its conditions below it, and what to mind; or nested, if and else."""
+    return _write_nested(rules) if nested else lay_out(make_listing(rules, reasons=reasons), width=width)
 
 
 def lay_out(listing: Listing, *, width: int | None = None) -> str:
@@ -76,3 +81,95 @@ def _fold(sentences: Sequence[str], width: int | None, indent: str = "") -> list
         for part in wrap(sentence, width, initial_indent=indent, subsequent_indent=f"{indent}  " if indent else "")
         or [""]
     ]
+
+
+def _write_nested(rules: Rules) -> str:
+    """Write the tree as if and else; branches that a line of the list could answer for together are one."""
+    drawn = _Nested(rules)
+    lines = list(drawn.write())
+    tests = f"{count_of(drawn.n_tests, 'test')}, each written once"
+    return "\n".join([*lines, "", f"{tests}. Read from the top: an answer depends on every test above it."])
+
+
+class _Nested:
+    def __init__(self, rules: Rules) -> None:
+        self.rules, self.tree, self.paths = rules, rules.tree, rules.paths
+        self.values = rules.make_leaf_values(rules.tolerance)
+        known = self.tree if not rules.parameters.get("domain_knowledge", True) else find_feasible(self.tree).tree
+        self.possible = LeafMasks(known, self.paths).possible
+        self.n_tests = 0
+
+    def write(self) -> Iterator[str]:
+        waiting: list[str | tuple[int, str]] = [(0, "")]  # lines, and nodes with their indent; the last comes first
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, str):
+                yield one
+            else:
+                waiting += reversed(self._write_node(*one))
+
+    def _write_node(self, node: int, indent: str) -> list[str | tuple[int, str]]:
+        first, last = (int(ends[node]) for ends in self.tree.leaf_runs)
+        places = [place for place in range(first, last) if self.possible >> place & 1]
+        windows = self.values.list_windows(places)
+        if len(windows) <= 1 or self.tree.is_leaf[node]:
+            class_id = windows[0].class_id if windows else int(self.paths.leaf_class[first])
+            stated = self.values.state(windows[0].leaves) if windows else None
+            return [f"{indent}{self._answer(class_id, stated, places)}"]
+        left, right = (int(children[node]) for children in (self.tree.children_left, self.tree.children_right))
+        ends = [(int(self.tree.leaf_runs[0][child]), int(self.tree.leaf_runs[1][child])) for child in (left, right)]
+        for child, (begin, end) in zip((right, left), ends, strict=True):
+            if not list_places(self.possible & ((1 << end) - (1 << begin))):  # nothing comes to the other side
+                return [(child, indent)]
+        self.n_tests += 1
+        asked = f"{indent}if {read_link(self.tree, self.paths, left, self.rules.voice)}:"
+        return [asked, (left, indent + INDENT), f"{indent}else:", (right, indent + INDENT)]
+
+    def _answer(self, class_id: int, stated: Stated | None, places: list[int]) -> str:
+        name = self.tree.class_names[class_id]
+        if self.tree.is_regression and stated is not None:
+            window = float(stated.low), float(stated.high)
+            name, stated = read_target(self.values.to_float(stated), window, self.rules.tolerance), None
+        rows = float(self.rules.leaf_support[places].sum())
+        share = "" if stated is None else f" {read_share(float(stated.share))}"
+        return f"{name}{share}" + ("" if rows != rows else f" ({read_count(rows)})")
+
+
+def rules_to_table(
+    rules: Rules, *, reasons: bool = False, title: str | None = None, caption: str | None = None
+) -> Table:
+    """Make a row for each line: what it asks, its class and its rows; with the reason of each condition if asked."""
+    from rich.table import Table
+    from rich.text import Text
+
+    listing = make_listing(rules, reasons=reasons)
+    table = Table(
+        title=title or listing.title,
+        caption=Text("\n".join([*listing.before, *listing.after]) if caption is None else caption),
+        title_justify="left",
+        caption_justify="left",
+        show_lines=reasons,
+    )
+    table.add_column("#", justify="right", style="dim")
+    table.add_column("if", ratio=3)
+    table.add_column("then", style="bold")
+    table.add_column(listing.rows_title)
+    for line in listing.lines:
+        if line.heading:
+            table.add_row("", Text(f"Among {line.heading}", style="bold"), "", "")
+        table.add_row(str(line.number), _write_asked(line), Text(line.class_name), Text(line.rows))
+    return table
+
+
+def _write_asked(line: ListedLine) -> Text:
+    """Write what a line asks, and a line for each condition with its reason: struck through if it was deleted."""
+    from rich.text import Text
+
+    body = Text(line.asked, style="bold" if line.reasons else "italic" if line.is_otherwise else "")
+    for condition in line.deleted if not line.reasons else ():
+        body.append("\n✂ ", style="red").append(condition, style="strike dim")
+    for one in line.reasons:
+        body.append("\n✂ " if one.deleted else "\n• ", style="red" if one.deleted else "green")
+        body.append(one.condition, style="strike dim not bold" if one.deleted else "not bold")
+        body.append(f"  {one.text}", style="dim not bold")
+    return body

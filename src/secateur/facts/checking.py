@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,23 +37,20 @@ def check_facts(tree: Tree, rows: Rows, *, typed: Collection[int] = (), name: st
             block.check_claim(known)
 
 
-def find_broken_facts(tree: Tree, rows: Rows) -> list[str]:
-    """List the facts of the tree that some of a few rows contradict, in words."""
-    facts = tree.facts
-    if not facts:
-        return []
-    block = _Block(tree, rows, (0, rows.n_rows))
-    checks: list[tuple[Callable[[Any], None], Any, str]] = [
-        *((block.check_claim, known, str(known)) for known in (*facts.implications, *facts.claims)),
-        *((block.check_group, group, str(group)) for group in facts.groups),
-        *((block.check_decimals, f, tree.describe_decimals(f)) for f in facts.decimals_of),
-    ]
-    broken = []
-    for check, fact, words in checks:
-        try:
-            check(fact)
-        except InputError:
-            broken.append(words)
+def find_broken_facts(tree: Tree, rows: Rows) -> dict[str, int]:
+    """Count the rows that contradict each fact of the tree, in words; facts that all of them satisfy are left out."""
+    facts, broken = tree.facts, dict[str, int]()
+    known: tuple[Claim | Implication, ...] = (*facts.implications, *facts.claims)
+    for span in rows.spans() if facts else ():
+        block = _Block(tree, rows, span)
+        marks: list[tuple[str, NDArray[np.bool_]]] = [
+            *((str(one), block.break_claim(one)) for one in known),
+            *((str(group), block.break_group(group)) for group in facts.groups),
+            *((tree.describe_decimals(f), block.break_decimals(f)) for f in facts.decimals_of),
+        ]
+        for words, mark in marks:
+            if mark.any():
+                broken[words] = broken.get(words, 0) + int(mark.sum())
     return broken
 
 
@@ -67,12 +64,12 @@ class _Block:
 
     def check_group(self, group: Group) -> None:
         """Check that a group's columns hold 0 and 1, and that at most one of them is 1."""
-        values = self._values(group)
-        strange = ~((values == 0) | (values == 1))
-        broken = strange.any(axis=1) if strange.any() else values.sum(axis=1) > 1
+        broken = self.break_group(group)
         if not broken.any():
             return
-        row = int(broken.argmax())
+        values = self._values(group)
+        strange = ~((values == 0) | (values == 1))
+        row = int(strange.any(axis=1).argmax() if strange.any() else broken.argmax())
         shown = [self.tree.feature_name(feature) for feature in group.features]
         if strange.any():
             column = int(strange[row].argmax())
@@ -84,9 +81,7 @@ class _Block:
 
     def check_decimals(self, feature: int) -> None:
         """Check that a column's numbers have no more decimals than the fact states."""
-        values, n_decimals = self.columns[feature], self.tree.facts.decimals_of[feature]
-        # The decimal nearest to a number is the number itself, read back, if it has no more digits.
-        broken = (np.round(values.astype(np.float64), n_decimals).astype(values.dtype) != values) & ~np.isnan(values)
+        broken, values = self.break_decimals(feature), self.columns[feature]
         if broken.any():
             row = int(broken.argmax())
             words = self.tree.facts.describe_decimals(feature, repr(self.tree.feature_name(feature)))
@@ -96,14 +91,30 @@ class _Block:
 
     def check_claim(self, known: Claim | Implication) -> None:
         """Check that a claim or an implication holds for every row."""
-        claims = (known.premise, known.conclusion) if isinstance(known, Implication) else (known,)
-        broken = ~self._holds(claims[-1])
-        if len(claims) > 1:
-            broken &= self._holds(claims[0])
+        broken = self.break_claim(known)
         if broken.any():
+            claims = (known.premise, known.conclusion) if isinstance(known, Implication) else (known,)
             row = int(broken.argmax())
             shown = ", ".join(self._show(claim, row) for claim in claims)
             raise InputError(f"Row {self.first + row} of {self.name} contradicts the fact {str(known)!r}: {shown}.")
+
+    def break_group(self, group: Group) -> NDArray[np.bool_]:
+        """Mark the rows that are not one-hot in a group."""
+        values = self._values(group)
+        return np.asarray(~((values == 0) | (values == 1)).all(axis=1) | (values.sum(axis=1) > 1))
+
+    def break_decimals(self, feature: int) -> NDArray[np.bool_]:
+        """Mark the rows whose number has more decimals than the fact states."""
+        values, n_decimals = self.columns[feature], self.tree.facts.decimals_of[feature]
+        # The decimal nearest to a number is the number itself, read back, if it has no more digits.
+        rounded = np.round(values.astype(np.float64), n_decimals).astype(values.dtype)
+        return np.asarray((rounded != values) & ~np.isnan(values))
+
+    def break_claim(self, known: Claim | Implication) -> NDArray[np.bool_]:
+        """Mark the rows for which a claim or an implication does not hold."""
+        if isinstance(known, Implication):
+            return self._holds(known.premise) & ~self._holds(known.conclusion)
+        return ~self._holds(known)
 
     def _values(self, group: Group) -> NDArray[Any]:
         return np.column_stack([self.columns[feature] for feature in group.features])

@@ -1,6 +1,6 @@
 """Find groups of columns that stand for one categorical, or read them from a caller."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,13 +71,13 @@ def read_groups(tree: Tree, groups: Any) -> tuple[Group, ...]:
         raise ParameterError(
             f"Expected groups as a mapping of names to lists of columns, or as lists of columns, found {groups!r}."
         )
-    names = {tree.feature_name(feature): feature for feature in range(tree.n_features)}
+    names = {tree.feature_name(feature) for feature in range(tree.n_features)}
     found: list[Group] = []
     group_of: dict[int, str] = {}
     for who, name, columns in listed:
         if not is_listing(columns):
             raise ParameterError(f"{who} must be a list of columns, found {columns!r}.")
-        features = [_find_column(tree, names, column, who) for column in columns]
+        features = find_columns(tree, columns, f"{who} has", "; a group consists of columns of zeros and ones.")
         if len(features) < 2:
             raise ParameterError(f"{who} has {'one column' if features else 'no columns'}; a group needs two or more.")
         own = [tree.feature_name(feature) for feature in features]
@@ -95,28 +95,28 @@ def read_groups(tree: Tree, groups: Any) -> tuple[Group, ...]:
     return tuple(found)
 
 
-def find_feature(names: Mapping[str, int], column: Any) -> int | None:
-    """Find a column by its name or place; None if the tree has no such column."""
-    if isinstance(column, str):
-        return names.get(column)
-    is_place = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
-    return int(column) if is_place and 0 <= column < len(names) else None
-
-
-def _find_column(tree: Tree, names: Mapping[str, int], column: Any, who: str) -> int:
-    feature = find_feature(names, column)
-    if feature is None:
-        if isinstance(column, (int, np.integer)):
-            raise ParameterError(f"{who} has column {column}, but there are {tree.n_features} columns.")
-        hint = did_you_mean(column, names)
-        hint += "" if tree.columns is None else " A pipeline's own encoders need not be named."
-        raise ParameterError(f"{who} has the column {column!r}, which the tree does not have.{hint}")
-    if tree.categories[feature] is not None:
-        raise ParameterError(
-            f"{who} has the column {tree.feature_name(feature)!r}, which holds categories; a group consists of columns "
-            "of zeros and ones."
-        )
-    return feature
+def find_columns(tree: Tree, columns: Any, who: str, held: str, table: Collection[str] = ()) -> list[int]:
+    """Find columns by name or place that do not hold categories; other columns of the table are left out."""
+    names = {tree.feature_name(feature): feature for feature in range(tree.n_features)}
+    found = []
+    for column in columns:
+        is_place = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+        if is_place and 0 <= column < tree.n_features:
+            feature = int(column)
+        elif isinstance(column, str) and column in names:
+            feature = names[column]
+        elif not is_place and column in table:
+            continue  # nothing depends on it
+        elif is_place:
+            raise ParameterError(f"{who} column {column}, but there are {tree.n_features} columns.")
+        else:
+            hint = did_you_mean(column, names)
+            hint += "" if tree.columns is None else " Its own encoders need not be named."
+            raise ParameterError(f"{who} the column {column!r}, which the tree does not have.{hint}")
+        if tree.categories[feature] is not None:
+            raise ParameterError(f"{who} the column {tree.feature_name(feature)!r}, which holds categories{held}")
+        found.append(feature)
+    return found
 
 
 def label_columns(name: str, columns: list[str]) -> list[Label]:

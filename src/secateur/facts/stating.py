@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from secateur.errors import ParameterError, did_you_mean, shorten
-from secateur.facts.groups import find_feature, read_groups
+from secateur.facts.groups import find_columns, read_groups
 from secateur.facts.possible_rows import check_possible
 from secateur.frames import frame_columns, is_listing
 from secateur.tree.contract import check_tree
@@ -311,8 +311,11 @@ def state_facts(tree: Tree, X: Any, *, groups: Any = None, integers: Any = None,
     columns = () if X is None or (found := frame_columns(X)) is None else [str(name) for name in found]
     said = NO_FACTS if facts is None else parse_facts(tree, grouped, facts, columns)
     in_group = {feature for group in grouped for feature in group.features}
+    if integers is not None and not is_listing(integers):
+        raise ParameterError(f"Expected integers as a list of columns, found {integers!r}.")
+    listed_whole = find_columns(tree, () if integers is None else integers, "integers names", ", not numbers.", columns)
     typed = {feature: dtype for feature, dtype in whole_by_dtype(tree, X).items() if feature not in in_group}
-    whole = {*stated.integers, *typed, *said.integers, *_find_columns(tree, integers, columns)} - in_group
+    whole = {*stated.integers, *typed, *said.integers, *listed_whole} - in_group
     decimals = {f: n for f, n in (*stated.decimals, *said.decimals) if f not in whole and f not in in_group}
     flags = tuple(
         Claim(feature, Region(-1.0, 1.0, missing=True), "")
@@ -357,23 +360,3 @@ def whole_by_dtype(tree: Tree, X: Any) -> dict[int, bool]:
         for feature, dtype in enumerate(types)
         if dtype is not None and tree.categories[feature] is None and (dtype.is_integer() or dtype == nw.Boolean)
     }
-
-
-def _find_columns(tree: Tree, columns: Any, table: Collection[str]) -> list[int]:
-    if columns is None:
-        return []
-    if not is_listing(columns):
-        raise ParameterError(f"Expected integers as a list of columns, found {columns!r}.")
-    names = {tree.feature_name(feature): feature for feature in range(tree.n_features)}
-    found = []
-    for column in columns:
-        feature = find_feature(names, column)
-        if feature is None and column in table:
-            continue  # nothing depends on it
-        if feature is None:
-            hint = did_you_mean(column, names)
-            raise ParameterError(f"integers names the column {column!r}, which the tree does not have.{hint}")
-        if tree.categories[feature] is not None:
-            raise ParameterError(f"integers names the column {column!r}, which holds categories, not numbers.")
-        found.append(feature)
-    return found

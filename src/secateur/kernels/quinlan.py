@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from secateur.kernels.tiles import count_ones, lowest_bit
-
 # Masks lie in memory block by block: the masks of a block stay in the processor's cache. A block is made of tiles.
 BLOCK_WORDS = 128
 TILE_WORDS = 64
@@ -25,6 +23,19 @@ ROWS_PER_MASK = 1
 TINY = 1e-280
 # What came of an entry.
 KEPT, CERTAINTY_KEPT, NOT_SIGNIFICANT = 0, 1, 2
+
+
+def count_ones(word):  # type: ignore[no-untyped-def]
+    """Number of bits that are set; LLVM knows this sum and makes it one instruction."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+def lowest_bit(word):  # type: ignore[no-untyped-def]
+    """Place of the lowest bit that is set."""
+    return count_ones(~word & (word - np.uint64(1)))
 
 
 class Rows(NamedTuple):

@@ -16,14 +16,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.kernels import containment, order_walks, walks
-from secateur.kernels.containment import Room
+from secateur.kernels import walks
 from secateur.kernels.walks import Box, Walkable
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
@@ -65,7 +64,7 @@ def _tell_who_waits() -> None:
 
         def on_start(self, compiled: Any) -> None:
             name = compiled.data["dispatcher"].py_func.__module__.removesuffix("_compiled")
-            if name.startswith("secateur.kernels.") and name not in self.told and sys.stderr.isatty():
+            if name.startswith("secateur.") and name not in self.told and sys.stderr.isatty():
                 self.told.add(name)
                 sys.stderr.write(f"Compiling {name} for this machine, once: some seconds …\n")
 
@@ -94,14 +93,8 @@ def _compile(name: str) -> ModuleType:
     sys.modules[copy_name] = module
     spec.loader.exec_module(module)
     functions = [value for value in vars(module).values() if isinstance(value, FunctionType)]
-    sources = {str(spec.origin)}
-    for function in functions:
-        if function.__module__.startswith("secateur.kernels.") and function.__module__ != copy_name:
-            setattr(module, function.__name__, getattr(_compile(function.__module__), function.__name__))
-            sources.add(function.__code__.co_filename)
-    # numba's cache looks at the file of a function only, but imported kernels are compiled into it: their sources are
-    # part of its name.
-    digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sorted(sources))).hexdigest()[:12]
+    # numba's cache looks at the time of a file only: its content is part of the name.
+    digest = hashlib.sha256(Path(str(spec.origin)).read_bytes()).hexdigest()[:12]
     for function in functions:
         if function.__module__ == copy_name:
             function.__qualname__ = f"{function.__name__}_{digest}"
@@ -206,28 +199,6 @@ def run_met(tree: Tree, paths: Paths, deleted: NDArray[np.bool_], rules: NDArray
     return found
 
 
-def run_contained(tree: Tree, paths: Paths, deleted: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Find the runs of leaves whose regions lie in each rule: rows (rule, first, last) in the order of the rules.
-
-    A leaf of another class in a run is one that no possible row reaches, if the rule meets no such leaf.
-    """
-    given = make_walkable(tree, paths), make_box(tree), _make_room(tree), *tree.leaf_runs
-    arguments = [*given, paths.offsets, paths.links, paths.leaf_class, deleted]
-    if is_soon_done("find_contained", len(paths.links), PLAIN_ENTRIES):
-        arguments = [as_lists(argument) for argument in arguments]
-        run = cast("Callable[..., tuple[int, int]]", containment.find_contained)
-    else:
-        run = compile_module(containment).find_contained
-    found, rule, size = [], 0, 8 * paths.n_rules
-    while rule < paths.n_rules:
-        runs = np.zeros((size, 3), dtype=np.int64)
-        started = rule
-        rule, n_runs = run(*arguments, rule, runs, 0)
-        found.append(runs[:n_runs])
-        size *= 1 if rule > started else 2
-    return np.concatenate(found)
-
-
 def run_above(
     tree: Tree, paths: Paths, signs: NDArray[np.int8], above: Mapping[int, NDArray[np.bool_]]
 ) -> NDArray[np.int64]:
@@ -243,15 +214,11 @@ def run_above(
         words.append(np.packbits(wide, axis=1, bitorder="little").view(np.uint64).ravel())
         start[feature], filled = filled, filled + len(words[-1])
     met = np.full((paths.n_rules, 1), -1, dtype=np.int64)
-    found: NDArray[np.int64] = _run(
-        "find_above", tree, paths, signs, start, np.concatenate(words), met, module=order_walks
-    )[:, 0]
+    found: NDArray[np.int64] = _run("find_above", tree, paths, signs, start, np.concatenate(words), met)[:, 0]
     return found
 
 
-def _run(
-    kernel: str, tree: Tree, paths: Paths, *state: Any, module: ModuleType = walks, rules: slice | None = None
-) -> NDArray[Any]:
+def _run(kernel: str, tree: Tree, paths: Paths, *state: Any, rules: slice | None = None) -> NDArray[Any]:
     """Run a kernel for some rules or all, in plain Python if that is soon done, else compiled and on threads.
 
     The last argument is an array, which is returned.
@@ -261,9 +228,9 @@ def _run(
     if is_soon_done(kernel, n_entries, PLAIN_ENTRIES):  # Python indexes lists several times faster than arrays
         own = paths.offsets[rules.start : rules.stop + 1], paths.links, paths.leaf_class[rules]
         arguments = [as_lists(argument) for argument in (walk, make_box(tree), *own, *state)]
-        getattr(module, kernel)(*arguments)
+        getattr(walks, kernel)(*arguments)
         return np.asarray(arguments[-1], dtype=state[-1].dtype)
-    compiled = getattr(compile_module(module), kernel)
+    compiled = getattr(compile_module(walks), kernel)
     return _share_rules(paths, rules, state, lambda *own: compiled(walk, make_box(tree), *own))
 
 
@@ -350,39 +317,6 @@ def make_box(tree: Tree) -> Box:
         kept_high=np.full(tree.n_features, np.inf),
         kept_missing=tree.accepts_missing.copy(),
     )
-
-
-def _make_room(tree: Tree) -> Room:
-    """Make room for a walk that looks for contained leaves."""
-    levels, below = tree.depth + 2, _find_tested_below(tree)
-    box, n_words = make_box(tree), below.shape[1]
-    return Room(
-        low=box.low,
-        high=box.high,
-        missing=box.missing,
-        words=box.words,
-        is_open=np.zeros(tree.n_features, dtype=bool),
-        open_words=np.zeros(n_words, dtype=np.int64),
-        tested_below=below.ravel(),
-        ahead=np.zeros(2 * levels, dtype=np.int64),
-        ahead_trail=np.zeros(2 * levels, dtype=np.int64),
-        trail=np.zeros(levels, dtype=np.int64),
-        trail_low=box.saved_low,
-        trail_high=box.saved_high,
-        trail_missing=box.saved_missing,
-        trail_words=box.saved_words,
-        trail_closed=np.zeros(levels, dtype=bool),
-    )
-
-
-def _find_tested_below(tree: Tree) -> NDArray[np.int64]:
-    """Mark the features that are tested at each node or below it, 32 to a word."""
-    below = np.zeros((tree.n_nodes, -(-tree.n_features // 32)), dtype=np.int64)
-    inner = np.flatnonzero(~tree.is_leaf)
-    below[inner, tree.feature[inner] >> 5] = 1 << (tree.feature[inner] & 31)
-    for level in reversed(tree.inner_levels):
-        below[level] |= below[tree.children_left[level]] | below[tree.children_right[level]]
-    return below
 
 
 def as_lists(value: Any) -> Any:

@@ -40,7 +40,7 @@ class Box(NamedTuple):
     high: Any
     missing: Any
     words: Any
-    forks: Any  # nodes of which a walk enters both sides; -1 - node once it is in the right one
+    forks: Any  # nodes whose two sides a walk enters; -1 - node once it is in the right one
     saved_low: Any
     saved_high: Any
     saved_missing: Any
@@ -156,7 +156,8 @@ def find_foreign(walk, box, node, class_id, most):  # type: ignore[no-untyped-de
             if chosen >= 0:
                 copy_words(words, first, saved_words, n_forks * width, n_words)
             if is_left_done:
-                low[tested] = cut_low(low[tested], upper[fork], False)
+                if upper[fork] > low[tested]:
+                    low[tested] = upper[fork]
                 missing[tested] = missing[tested] and not missing_left[fork]
                 if chosen >= 0:
                     cut_words(words, first, n_words, set_words, chosen, False)
@@ -177,9 +178,11 @@ def find_foreign(walk, box, node, class_id, most):  # type: ignore[no-untyped-de
             chosen = set_start[node]
             first = word_start[tested]
             n_words = word_start[tested + 1] - first
+            limit = upper[node]
             if chosen < 0:
-                on_left = on_left or low[tested] < cut_high(high[tested], upper[node], True)
-                on_right = on_right or cut_low(low[tested], upper[node], False) < high[tested]
+                some = low[tested] < high[tested]
+                on_left = on_left or (some and low[tested] < limit)
+                on_right = on_right or (some and limit < high[tested])
             else:
                 for k in range(n_words):
                     on_left = on_left or words[first + k] & set_words[chosen + k] != 0
@@ -188,7 +191,8 @@ def find_foreign(walk, box, node, class_id, most):  # type: ignore[no-untyped-de
                 forks[n_forks] = node
                 saved_low[n_forks], saved_high[n_forks] = low[tested], high[tested]
                 saved_missing[n_forks] = missing[tested]
-                high[tested] = cut_high(high[tested], upper[node], True)
+                if limit < high[tested]:
+                    high[tested] = limit
                 missing[tested] = missing[tested] and missing_left[node]
                 if chosen >= 0:
                     copy_words(saved_words, n_forks * width, words, first, n_words)
@@ -383,3 +387,43 @@ def find_met(walk, box, offsets, links, leaf_class, deleted, met):  # type: igno
 
 INLINED = (find_foreign, find_foreign_leaf)
 """Compiled into their callers: a call would cost as much as the few steps of a walk."""
+
+
+def raise_feature(walk, box, tested, sign, above, above_words):  # type: ignore[no-untyped-def]
+    """Add to what the box allows a feature whatever lies above one of its values; nothing lies above NaN."""
+    if sign > 0 and box.low[tested] < box.high[tested]:
+        box.high[tested] = float("inf")
+    if sign < 0 and box.low[tested] < box.high[tested]:
+        box.low[tested] = -float("inf")
+    if above >= 0:
+        first = walk.word_start[tested]
+        n_words = walk.word_start[tested + 1] - first
+        copy_words(box.saved_words, 0, box.words, first, n_words)  # no walk is under way, so there is room
+        for word in range(n_words):
+            for bit in range(64):
+                if (int(box.saved_words[word]) >> bit) & 1:
+                    start = above + (64 * word + bit) * n_words
+                    for k in range(n_words):
+                        box.words[first + k] |= above_words[start + k]
+
+
+def find_above(walk, box, offsets, links, leaf_class, signs, above_start, above_words, met):  # type: ignore[no-untyped-def]
+    """Find the leftmost leaf of the first class that a row above some row of each leaf of the second class reaches.
+
+    It is -1 where there is none, and for leaves of the first class. ``above_start`` has a place in ``above_words`` for
+    each feature whose codes are ordered, else -1: a run of words for each code, which mark the codes at or above it.
+    """
+    for rule in range(len(leaf_class)):
+        met[rule][0] = -1
+        if leaf_class[rule] != 1:
+            continue
+        begin, end = offsets[rule], offsets[rule + 1]
+        for entry in range(begin, end):
+            narrow(walk, box, walk.parent[links[entry]], walk.is_left[links[entry]])
+        if is_possible(walk, box, links, begin, end):
+            for entry in range(begin, end):
+                tested = walk.feature[walk.parent[links[entry]]]
+                raise_feature(walk, box, tested, signs[tested], above_start[tested], above_words)
+            met[rule][0] = find_foreign_leaf(walk, box, 0, 1)
+        for entry in range(begin, end):
+            open_feature(walk, box, walk.feature[walk.parent[links[entry]]])

@@ -6,27 +6,33 @@ at least as many conditions for at most the same price, and does strictly better
 class-wise deviation, accuracy lost, and what the rules' probabilities lose in Brier score.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from statistics import fmean
 from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 import secateur
 from secateur.datasets import Dataset
+from secateur.lab.by_folds import pick_knobs
 from secateur.lab.figures import load_pyplot, write_figures
-from secateur.lab.pages import Page
-from secateur.lab.protocol import DATASETS, GRID, TOLERANCES, Arm, Study, split_rows
+from secateur.lab.pages import Page, show_numbers
+from secateur.lab.protocol import GRID, TOLERANCES, Arm, Study, split_rows
+from secateur.lab.summary import list_rows
 
 BUDGETS = (0.0, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05)
 BY_FOLDS = "by folds"
 PAPER_TOLERANCES = "the paper's ε"
-METRICS = (
-    *("removed", "rule_irc", "conflict", "macro_dev", "delta_accuracy"),
-    *("max_abs_d", "mean_abs_d", "share_beyond_tolerance"),
-    *("delta_brier", "delta_log_loss", "delta_auc", "mean_abs_delta_p"),
-)
+# Title of a column -> metric, and how it is shown.
+COLUMNS = {
+    **{"removed %": ("removed", ".2f"), "rules shortened %": ("rule_irc", ".2f"), "conflict %": ("conflict", ".2f")},
+    **{"MacroDev": ("macro_dev", ".2f"), "ΔAccuracy": ("delta_accuracy", "+.2f"), "largest |D|": ("max_abs_d", ".2f")},
+    **{"rules beyond ε %": ("share_beyond_tolerance", ".1f"), "ΔBrier": ("delta_brier", "+z.4f")},
+    **{"ΔAUC": ("delta_auc", "+z.3f"), "|Δp|": ("mean_abs_delta_p", ".3f")},
+}
 FRONTS = {
     "conflict": "conflict",
     "macro_dev": "MacroDev",
@@ -70,77 +76,66 @@ class FrontPoint:
     fronts: tuple[str, ...] = ()  # of FRONTS, and JOINTLY
 
 
-def measure_split(
-    arm: Arm, data: Dataset, split: int, *, picks: Mapping[tuple[str, int], Mapping[str, float]]
-) -> dict[str, Any]:
+METRICS = tuple(one.name for one in fields(FrontPoint) if one.type is float)
+MEANS = {metric: "max" if metric == "max_abs_d" else "mean" for metric in METRICS}
+
+
+def measure_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
     """Fit one tree and measure every method and knob on it, and what the folds of the training rows picked."""
     X_train, X_test, y_train, y_test = split_rows(data, split)
     model = arm.fit(data, split, X_train, y_train)
+    picks = pick_knobs(arm, data, split)
     rows = []
     for method, (knob, values) in KNOBS.items():
-        picked = picks.get((data.name, split), {}).get(method)
-        tried = [(value, "" if value is None else f"{value:g}") for value in values]
-        for value, shown in [*tried, *([] if picked is None else [(picked, BY_FOLDS)])]:
+        picked, allowed = picks.get(method, (None, None))
+        found = {}
+        for value in dict.fromkeys([*values, *([] if picked is None else [picked])]):
             settings: dict[str, Any] = {"method": method} if knob is None else {"method": method, knob: value}
             if knob == "max_conflict":
                 settings["tolerance"] = GUARD
             rules = secateur.simplify(model, X_train, y_train, each_leaf=True, **settings)
-            rows.append(_measure(rules, X_test, y_test, shown))
+            found[value] = _measure(rules, X_test, y_test)
+        named = {"method": method, "picked": None, "allowed": None}
+        rows += [{**named, "knob": "" if value is None else f"{value:g}", **found[value]} for value in values]
+        if picked is not None:
+            rows.append({**named, "knob": BY_FOLDS, "picked": picked, "allowed": allowed, **found[picked]})
     return {"n_rules": len(rules), "rows": rows}
 
 
-def _measure(rules: secateur.Rules, X: Any, y: Any, knob: str) -> dict[str, Any]:
+def _measure(rules: secateur.Rules, X: Any, y: Any) -> dict[str, float]:
     audit = rules.audit(X, y)
     measured = {metric: getattr(audit, metric) for metric in METRICS if hasattr(audit, metric)}
     for score in ("brier", "log_loss", "auc"):
         measured[f"delta_{score}"] = getattr(audit, score) - getattr(audit, f"tree_{score}")
-    return {"method": rules.method, "knob": knob, **{metric: measured[metric] for metric in METRICS}}
+    return {metric: measured[metric] for metric in METRICS}
 
 
-def make_study(picked: Sequence[dict[str, Any]]) -> Study:
-    """Make the study from what the folds of each split picked (:data:`~secateur.lab.by_folds.BY_FOLDS`)."""
-    picks = {
-        (split["dataset"], split["split"]): {row["method"]: row["picked"] for row in split["rows"]} for split in picked
-    }
-    settings = {"budgets": list(BUDGETS), "guard": GUARD, "metrics": list(METRICS), "by_folds": any(picks.values())}
-    return Study("beyond", partial(measure_split, picks=picks), settings)
+BEYOND = Study("beyond", measure_split)
 
 
 def summarize_beyond(splits: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Make a row for each data set, method and knob: means over splits, and at the tolerances of the paper's tables."""
-    table = []
-    for dataset in DATASETS:
-        mine = [row for split in splits if split["dataset"] == dataset for row in split["rows"]]
-        for method, knob in dict.fromkeys((row["method"], row["knob"]) for row in mine):
-            rows = [row for row in mine if (row["method"], row["knob"]) == (method, knob)]
-            table.append({"dataset": dataset, "method": method, "knob": knob, "splits": len(rows), **_average(rows)})
-            if KNOBS[method][0] == "tolerance" and knob == f"{TOLERANCES[dataset]:g}":
-                table.append({**table[-1], "knob": PAPER_TOLERANCES})
-    return table
-
-
-def _average(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        metric: (max if metric == "max_abs_d" else fmean)([float(row[metric]) for row in rows]) for metric in METRICS
-    }
+    by_setting = list_rows(splits).groupby(["dataset", "method", "knob"], sort=False)
+    table = by_setting.agg(splits=("removed", "size"), **{name: (name, how) for name, how in MEANS.items()})
+    rows = table.reset_index().to_dict("records")
+    papers = [
+        {**row, "knob": PAPER_TOLERANCES}
+        for row in rows
+        if KNOBS[row["method"]][0] == "tolerance" and row["knob"] == f"{TOLERANCES[row['dataset']]:g}"
+    ]
+    return [*rows, *papers]
 
 
 def find_fronts(table: Sequence[dict[str, Any]]) -> list[FrontPoint]:
     """Average over the data sets, and mark the points that nothing beats."""
-    points = []
-    for method, knob in sorted(
-        {(row["method"], row["knob"]) for row in table}, key=lambda pair: (list(KNOBS).index(pair[0]), _place(pair[1]))
-    ):
-        rows = [row for row in table if (row["method"], row["knob"]) == (method, knob)]
-        points.append(FrontPoint(method, knob, **_average(rows)))
-    prices = {**{name: (name,) for name in FRONTS}, JOINTLY: JOINT_PRICES}
-    on_front = {
-        front: _find_front([(-point.removed, *(_price(point, name) for name in names)) for point in points])
-        for front, names in prices.items()
-    }
+    means = pd.DataFrame(table).groupby(["method", "knob"]).agg(MEANS)
+    means = means.loc[sorted(means.index, key=lambda named: (list(KNOBS).index(named[0]), _place(named[1])))]
+    costs = means.assign(removed=-means["removed"], delta_accuracy=-means["delta_accuracy"])
+    prices = {**{name: [name] for name in FRONTS}, JOINTLY: list(JOINT_PRICES)}
+    on_front = {front: _find_front(costs[["removed", *names]].to_numpy()) for front, names in prices.items()}
     return [
-        replace(point, fronts=tuple(name for name in prices if on_front[name][place]))
-        for place, point in enumerate(points)
+        FrontPoint(method, knob, **row, fronts=tuple(name for name in prices if on_front[name][place]))
+        for place, ((method, knob), row) in enumerate(means.to_dict("index").items())
     ]
 
 
@@ -152,37 +147,19 @@ def _place(knob: str) -> tuple[int, float, str]:
         return (1, 0.0, knob)
 
 
-def _price(point: FrontPoint, name: str) -> float:
-    return -point.delta_accuracy if name == "delta_accuracy" else float(getattr(point, name))
-
-
-def _find_front(points: list[tuple[float, ...]]) -> list[bool]:
+def _find_front(costs: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Mark the points (less is better in every part) that no other one equals or beats in all parts."""
-    return [
-        not any(other != point and all(o <= p for o, p in zip(other, point, strict=True)) for other in points)
-        for point in points
-    ]
+    others, points = costs[:, None], costs[None]
+    beaten: NDArray[np.bool_] = ((others <= points).all(axis=2) & (others != points).any(axis=2)).any(axis=0)
+    return ~beaten
 
 
 def beyond_page(arm: Arm, points: Sequence[FrontPoint], n_splits: int) -> Page:
     """Show the points as a table; what is on a front is green."""
+    header = ("method", "knob", *COLUMNS, "on the front of")
     rows = tuple(
-        (
-            *_name(point),
-            *(f"{value:.2f}" for value in (point.removed, point.rule_irc, point.conflict, point.macro_dev)),
-            f"{point.delta_accuracy:+.2f}",
-            f"{point.max_abs_d:.2f}",
-            f"{point.share_beyond_tolerance:.1f}",
-            f"{_no_minus_zero(point.delta_brier, 4):+.4f}",
-            f"{_no_minus_zero(point.delta_auc, 3):+.3f}",
-            f"{point.mean_abs_delta_p:.3f}",
-            ", ".join(FRONTS.get(front, front) for front in point.fronts),
-        )
+        (*_name(point), *show_numbers(point, COLUMNS), ", ".join(FRONTS.get(front, front) for front in point.fronts))
         for point in points
-    )
-    header = (
-        *("method", "knob", "removed %", "rules shortened %", "conflict %", "MacroDev", "ΔAccuracy", "largest |D|"),
-        *("rules beyond ε %", "ΔBrier", "ΔAUC", "|Δp|", "on the front of"),
     )
     return Page(
         f"Every method and knob: means over the data sets, {arm.learner}",
@@ -193,21 +170,18 @@ def beyond_page(arm: Arm, points: Sequence[FrontPoint], n_splits: int) -> Page:
     )
 
 
-def picks_page(arm: Arm, picked: Sequence[dict[str, Any]]) -> Page:
+def picks_page(arm: Arm, splits: Sequence[dict[str, Any]]) -> Page:
     """Show what folds of the training rows picked on each data set: the values, most frequent first."""
     rows = []
-    for dataset in DATASETS:
-        mine = [row for split in picked if split["dataset"] == dataset for row in split["rows"]]
+    picked = list_rows(splits)
+    for dataset, mine in picked[picked["knob"] == BY_FOLDS].groupby("dataset", sort=False):
         cells = []
-        for method in dict.fromkeys(row["method"] for row in mine):
-            values = [row["picked"] for row in mine if row["method"] == method]
-            none = sum(not row["allowed"] for row in mine if row["method"] == method)
-            listed = sorted(set(values), key=lambda value: (-values.count(value), value))
-            shown = ", ".join(f"{value:g} ({values.count(value)})" for value in listed[:3])
-            more = ", …" if len(listed) > 3 else ""
-            cells.append(shown + more + (f"; none allowed {none}" if none else ""))
-        if cells:
-            rows.append((dataset, f"{TOLERANCES[dataset]:g}", *cells))
+        for _, found in mine.groupby("method", sort=False):
+            values = found["picked"].value_counts().sort_index().sort_values(ascending=False, kind="stable")
+            shown = ", ".join(f"{value:g} ({number})" for value, number in values.head(3).items())
+            none = sum(not allowed for allowed in found["allowed"])
+            cells.append(shown + (", …" if len(values) > 3 else "") + (f"; none allowed {none}" if none else ""))
+        rows.append((dataset, f"{TOLERANCES[dataset]:g}", *cells))
     return Page(
         f"What folds pick, {arm.learner}",
         f"{arm.title}; in brackets on how many splits; where no value is allowed, the least is taken",
@@ -218,10 +192,6 @@ def picks_page(arm: Arm, picked: Sequence[dict[str, Any]]) -> Page:
 
 def _name(point: FrontPoint) -> tuple[str, str]:
     return f"{point.method}{' (paper)' if point.method in PAPER_METHODS else ''}", point.knob
-
-
-def _no_minus_zero(value: float, digits: int) -> float:
-    return round(value, digits) + 0.0
 
 
 def draw_fronts(

@@ -13,10 +13,9 @@ from typing import Any
 import secateur
 from secateur.datasets import Dataset
 from secateur.lab.local_search import LocalSearchTreeClassifier
-from secateur.lab.protocol import GRID, Arm, Study, split_rows
+from secateur.lab.protocol import GRID, Arm, split_rows
 from secateur.methods.budgeted import CONFLICTS
 
-TOLERANCE_METHODS = ("mismatch", "faithful")
 TOLERANCE_CONFLICT = 0.05  # on rows left out, for ε: the paper's ceiling
 BUDGET_CONFLICT = 0.02  # on rows left out, for δ
 FEWER_RESTARTS = 5  # a fold's tree has this many times fewer restarts of the local search than the tree of the split
@@ -38,40 +37,25 @@ class RememberedTree(LocalSearchTreeClassifier):
         return self
 
 
-def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
-    """Pick ε of `mismatch` and `faithful`, and δ of `budgeted`, by folds.
-
-    Saved trees cannot be fitted to folds.
-    """
+def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, tuple[float, bool]]:
+    """Pick ε and δ by folds, and tell whether any value was allowed; nothing for saved trees, which have no folds."""
     X, _, y, _ = split_rows(data, split)
     model = arm.unfitted(data, split)
     if model is None:
-        return {"n_rules": 0, "rows": []}
+        return {}
     if isinstance(model, LocalSearchTreeClassifier):
         model = RememberedTree(**{**model.get_params(), "n_restarts": max(1, model.n_restarts // FEWER_RESTARTS)})
     _fitted.clear()
-    rows = []
-    for method in (*TOLERANCE_METHODS, "budgeted"):
+    limits: dict[str, dict[str, Any]] = {
+        method: {"over": "tolerance", "method": method, "grid": GRID, "ceiling": TOLERANCE_CONFLICT}
+        for method in ("mismatch", "faithful")
+    }
+    limits["budgeted"] = {"over": "max_conflict", "grid": CONFLICTS, "ceiling": BUDGET_CONFLICT}
+    picked = {}
+    for method, asked in limits.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that no value is allowed is stored
-            if method == "budgeted":
-                limits: dict[str, Any] = {"over": "max_conflict", "grid": CONFLICTS, "ceiling": BUDGET_CONFLICT}
-            else:
-                limits = {"over": "tolerance", "method": method, "grid": GRID, "ceiling": TOLERANCE_CONFLICT}
-            selection = secateur.select(model, X, y, progress=False, **limits)
-        allowed = any(point.is_allowed for point in selection.curve)
-        rows.append({"method": method, "picked": selection.value, "allowed": allowed})
+            selection = secateur.select(model, X, y, progress=False, **asked)
+        picked[method] = selection.value, any(point.is_allowed for point in selection.curve)
     _fitted.clear()
-    return {"n_rules": 0, "rows": rows}
-
-
-BY_FOLDS = Study(
-    "by_folds",
-    pick_knobs,
-    {
-        "budgets": list(CONFLICTS),
-        "ceilings": [TOLERANCE_CONFLICT, BUDGET_CONFLICT],
-        "methods": list(TOLERANCE_METHODS),
-        "fewer_restarts": FEWER_RESTARTS,
-    },
-)
+    return picked

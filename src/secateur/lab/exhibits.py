@@ -76,11 +76,7 @@ def assimilated_rule() -> Rule:
 
 
 def sibling_tree() -> Tree:
-    """Build the tree of the sibling figure: N_p with a leaf of class 1 and N_b, whose leaves are L_1 and L_2.
-
-    The figure gives no shares. Here the share of class 1 rises into N_b, so the link that goes is a matched one: the
-    certificate does not ask for orientation.
-    """
+    """Build the tree of the sibling figure, with shares that it does not give: the link that goes is a matched one."""
     builder = TreeBuilder(classes=[0, 1], feature_names=["x", "z"])
     root = builder.split("x", 0)
     builder.leaf([40, 60], parent=root, side="left")
@@ -102,10 +98,7 @@ def sibling_rises(link: int) -> bool:
 
 
 def draw_tree(tree: Tree, rule: Rule | None = None) -> str:
-    """Draw a tree of two classes as SVG, C1 links blue and solid, C0 links red and dashed, both labelled.
-
-    Mark a rule if one is given: its kept links are thick, its deleted ones say so.
-    """
+    """Draw a tree of two classes as SVG, C1 links blue, C0 links red and dashed; of a rule, its kept links thick."""
     paths = trace_paths(tree)
     shares = [0.0] * tree.n_nodes if paths.share is None else paths.share[:, 1].tolist()
     place = _places(tree, paths.leaf_ids.tolist())

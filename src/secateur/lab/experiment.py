@@ -11,6 +11,7 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from secateur.datasets import Dataset
+from secateur.errors import InputError
 from secateur.lab.protocol import PAPER, Arm, Study
 from secateur.rows.whole_files import write_whole
 
@@ -25,8 +26,9 @@ def run_arm(
     data_dir: str | None,
     progress: Callable[[str], None],
     study: Study = PAPER,
+    left_out: dict[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Run all splits of an arm in a study; call ``progress`` with the data set's name after each."""
+    """Run all splits of an arm in a study; data sets that cannot be loaded go to ``left_out``, with why, if given."""
     results = []
     todo: list[tuple[Dataset, int]] = []
     for name in datasets:
@@ -38,9 +40,14 @@ def run_arm(
             else:
                 results.append(found)
                 progress(name)
-        if missing:
-            data = study.load(name, data_dir)
-            todo += [(data, split) for split in missing]
+        try:
+            data = study.load(name, data_dir) if missing else None
+        except InputError as error:
+            if left_out is None:
+                raise
+            left_out[name] = str(error)
+        else:
+            todo += [(data, split) for split in missing if data is not None]
     run = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     for result in run(delayed(_run_and_save)(study, arm, data, split, output) for data, split in todo):
         results.append(result)

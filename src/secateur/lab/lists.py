@@ -4,12 +4,13 @@ Lists of several tolerances, numbers of sections and budgets lie beside pruned t
 path of cost-complexity pruning so that its text is as long as the list of the same split, as nearly as the path allows;
 it is read as a list, and leaf by leaf. Only CART trees are pruned: the stand-in's local search has no such path.
 
-Conditions are counted as bounds, of which "a < x ≤ b" has two, and a split between sections as two; beside them stand
+Conditions are counted as bounds ("a < x ≤ b" has two), and a split between sections as two; beside them stand
 conditions as they read. Rows are answered by what lines ask, never by asking the tree.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets
-from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
@@ -25,22 +25,28 @@ import secateur
 from secateur.choosing import ListForm, choose_lines, choose_lines_by_budget
 from secateur.datasets import Dataset
 from secateur.lab.figures import load_pyplot, write_figures
-from secateur.lab.pages import Page
+from secateur.lab.pages import Page, show_numbers
 from secateur.lab.protocol import Arm, Study, split_rows
+from secateur.lab.pruning import list_alphas, prune
+from secateur.lab.summary import list_rows
+from secateur.tree.shares import none_if_nan
 
 LIST, TE2RULES, MERGED = "list", "TE2Rules", "merging bounds alone"
 PRUNED, PRUNED_LEAVES = "pruned, read as a list", "pruned, leaf by leaf"
 TOLERANCES, SECTIONS, BUDGETS = (0.05, 0.1, 0.2, 1.0), (1, 2, 4), (0.005, 0.01, 0.02)
-# Tolerance, most sections, budget.
-FORMS: tuple[tuple[float, Any, float], ...] = (
-    *((tolerance, sections, 0.0) for tolerance in TOLERANCES for sections in SECTIONS),
-    *((tolerance, "auto", 0.0) for tolerance in (0.1, 1.0)),
-    *((0.1, 4, budget) for budget in BUDGETS),
-)
+EXACT_FORMS: tuple[tuple[float, Any], ...] = (*product(TOLERANCES, SECTIONS), (0.1, "auto"), (1.0, "auto"))
 METRICS = (
     *("conditions_left", "read_left", "rules_left", "lines", "disagreement", "off", "off_worst", "delta_accuracy"),
     *("delta_auc", "delta_brier", "checks"),
 )
+
+
+# Title of a column -> metric, and how it is shown.
+COLUMNS = {
+    **{"bounds left %": ("conditions_left", ".1f"), "as read %": ("read_left", ".1f"), "lines": ("lines", ".1f")},
+    **{"another class %": ("disagreement", ".2f"), "off %": ("off", ".2f"), "off, worst class %": ("off_worst", ".2f")},
+    **{"ΔAUC": ("delta_auc", "+.3f"), "ΔBrier": ("delta_brier", "+.4f"), "checked by hand": ("checks", ".1f")},
+}
 
 
 @dataclass(frozen=True)
@@ -87,22 +93,20 @@ def measure_lists(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
     source = secateur.simplify(model, X_train, y_train, method="none", each_leaf=True)
     exact = secateur.simplify(model, X_train, y_train, each_leaf=True)
     answers = source.predict(X_test)
-    rows, lengths = [], {}
-    for tolerance, sections, budget in FORMS:
-        form = ListForm(tolerance, sections)
-        if not budget:
-            rules = choose_lines(exact, form)
-        elif budget == BUDGETS[0]:
-            spent = dict(zip(BUDGETS, choose_lines_by_budget(exact, BUDGETS, form), strict=True))
-        rules = spent[budget] if budget else rules
-        knob = name_form(tolerance, sections, budget)
+    made = {(*form, 0.0): choose_lines(exact, ListForm(*form)) for form in EXACT_FORMS}
+    spent = choose_lines_by_budget(exact, BUDGETS, ListForm(0.1, 4))
+    made |= {(0.1, 4, budget): rules for budget, rules in zip(BUDGETS, spent, strict=True)}
+    # What the tree's own rules read when their bounds are merged and nothing is deleted.
+    own = {"conditions_left": 100.0, "rules_left": 100.0, "lines": len(source), "checks": count_checks(source, X_test)}
+    own |= {"read_left": 100 * source.tree_conditions / source.n_edges}
+    rows, lengths = [{"method": MERGED, "knob": "", **dict.fromkeys(METRICS, 0.0), **own}], {}
+    for form, rules in made.items():
         audit = rules.audit(X_test, y_test)
-        decided = _decide(rules, X_test)
         rows.append(
             {
-                **{"method": LIST, "knob": knob},
-                **compare_texts(source, rules.n_edges, len(rules), decided, answers, y_test),
-                "read_left": 100 * rules.n_conditions / source.tree_conditions,
+                **{"method": LIST, "knob": name_form(*form)},
+                **compare_texts(source, rules.n_edges, len(rules), _decide(rules, X_test), answers, y_test),
+                "read_left": 100 * rules.n_conditions / source.n_edges,
                 "lines": rules.n_lines,
                 "off": audit.off,
                 "off_worst": float(np.nanmax(audit.off_by_class)),
@@ -111,21 +115,15 @@ def measure_lists(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
                 "checks": count_checks(rules, X_test),
             }
         )
-        lengths[knob] = rules.n_edges
+        if form[:2] == (0.1, 4):
+            lengths[name_form(*form)] = rules.n_edges
     if isinstance(model, DecisionTreeClassifier):
-        shown = {name_form(0.1, 4, budget): lengths[name_form(0.1, 4, budget)] for budget in (0.0, *BUDGETS)}
-        rows += _measure_pruned(model, source, (X_train, y_train, X_test, y_test), shown)
+        rows += _measure_pruned(model, source, (X_train, y_train, X_test, y_test), lengths)
     return {"n_rules": len(source), "rows": rows}
 
 
 def name_form(tolerance: float, sections: Any, budget: float) -> str:
-    """Name a form for a table.
-
-    Examples
-    --------
-    >>> name_form(0.1, 4, 0.01), name_form(1.0, 1, 0.0)
-    ('ε = 0.1, 4 sections, budget 1 %', 'classes only, 1 section')
-    """
+    """Name a form for a table."""
     shares = "classes only" if tolerance == 1 else f"ε = {tolerance:g}"
     parts = "sections auto" if sections == "auto" else f"{sections} section{'' if sections == 1 else 's'}"
     return f"{shares}, {parts}" + (f", budget {100 * budget:g} %" if budget else "")
@@ -133,15 +131,10 @@ def name_form(tolerance: float, sections: Any, budget: float) -> str:
 
 def _decide(rules: secateur.Rules, X: Any) -> NDArray[Any]:
     """Give each row the class of the first line whose conditions it satisfies; never by asking the tree."""
-    holds = _find_holding(rules, X)
+    passed = _pass_edges(rules, X)
+    holds = np.column_stack([passed[:, list(line.kept_ids)].all(axis=1) for line in rules.lines])  # headings, too
     decided: NDArray[Any] = rules.tree.classes[rules.class_ids[holds.argmax(axis=1)]]
     return decided
-
-
-def _find_holding(rules: secateur.Rules, X: Any) -> NDArray[np.bool_]:
-    """Whether each row satisfies each line, headings among its conditions, shape (n_rows, n_lines)."""
-    passed = _pass_edges(rules, X)
-    return np.column_stack([passed[:, list(line.kept_ids)].all(axis=1) for line in rules.lines])
 
 
 def _pass_edges(rules: secateur.Rules, X: Any) -> NDArray[np.bool_]:
@@ -153,10 +146,7 @@ def _pass_edges(rules: secateur.Rules, X: Any) -> NDArray[np.bool_]:
 
 
 def count_checks(rules: secateur.Rules, X: Any) -> float:
-    """Count the conditions that a person looks at, on average, to find the line of a row.
-
-    Headings are read from the top until one holds, then the lines of its section; of each, conditions until one fails.
-    """
+    """Count the conditions that a person looks at, on average, headings too, from the top to the line of a row."""
     passed = _pass_edges(rules, X)
 
     def look(conditions: Sequence[Any], reading: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -183,12 +173,8 @@ def _measure_pruned(
     """Prune the tree until its text is as long as the list, and read it as a list of classes and leaf by leaf."""
     X_train, y_train, X_test, y_test = rows
     texts: dict[str, list[tuple[int, int, Any]]] = {PRUNED: [], PRUNED_LEAVES: []}
-    n_leaves = -1
-    for alpha in np.maximum(model.cost_complexity_pruning_path(X_train, y_train).ccp_alphas, 0.0):
-        pruned = clone(model).set_params(ccp_alpha=alpha).fit(X_train, y_train)
-        if pruned.get_n_leaves() == n_leaves:
-            continue
-        n_leaves = int(pruned.get_n_leaves())
+    for alpha in list_alphas(model, X_train, y_train):
+        pruned = prune(model, alpha, X_train, y_train)
         predicted = pruned.predict(X_test)
         short = secateur.simplify(pruned, tolerance=1, sections=4)
         leaves = secateur.simplify(pruned, method="none", each_leaf=True)
@@ -204,81 +190,29 @@ def _measure_pruned(
     return found
 
 
-LISTS = Study("lists", measure_lists, {"forms": [list(form) for form in FORMS]})
-
-
-def measure_merged(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
-    """Fit one tree, and count what its own rules read when their bounds are merged and nothing is deleted."""
-    X_train, X_test, y_train, _ = split_rows(data, split)
-    source = secateur.simplify(arm.fit(data, split, X_train, y_train), X_train, y_train, method="none", each_leaf=True)
-    read = {"conditions_left": 100.0, "rules_left": 100.0, "lines": len(source), "checks": count_checks(source, X_test)}
-    read |= {"read_left": 100 * source.tree_conditions / source.n_edges}
-    return {
-        "n_rules": len(source),
-        "rows": [{"method": MERGED, "knob": "", **dict.fromkeys(METRICS, 0.0), **read}],
-    }
-
-
-BOUNDS = Study("merged", measure_merged)
-
-
-def count_in_edges(splits: Sequence[dict[str, Any]], merged: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give conditions as read in percent of the tree's edges, where they are in percent of the tree's as read."""
-    share = {(split["dataset"], split["split"]): split["rows"][0]["read_left"] / 100 for split in merged}
-    found = []
-    for split in splits:
-        of_edges = share[split["dataset"], split["split"]]
-        rows = [row | {"read_left": row["read_left"] and row["read_left"] * of_edges} for row in split["rows"]]
-        found.append({**split, "rows": rows})
-    return [*merged, *found]
+LISTS = Study("lists", measure_lists)
 
 
 def find_points(splits: Sequence[dict[str, Any]]) -> list[LengthPoint]:
     """Average over splits, then over data sets."""
-    found: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
-    for split in splits:
-        for row in split["rows"]:
-            found.setdefault((row["method"], row["knob"]), {}).setdefault(split["dataset"], []).append(row)
+    rows = list_rows(splits)
+    rows = rows.astype({name: float for name in METRICS if name in rows})
+    by_dataset = rows.groupby(["method", "knob", "dataset"], sort=False)
+    found = by_dataset[[name for name in METRICS if name in rows]].mean().groupby(["method", "knob"], sort=False).mean()
+    least = by_dataset.size().groupby(["method", "knob"], sort=False).min()
     points = []
-    for (method, knob), by_dataset in found.items():
-        first = next(iter(by_dataset.values()))[0]
-        means: dict[str, Any] = {
-            metric: fmean(fmean(row[metric] for row in mine) for mine in by_dataset.values())
-            for metric in METRICS
-            if first.get(metric) is not None
-        }
-        points.append(LengthPoint(method, knob, min(map(len, by_dataset.values())), **means))
+    for (method, knob), means in found.to_dict("index").items():
+        numbers: dict[str, Any] = {str(name): none_if_nan(value) for name, value in means.items()}
+        points.append(LengthPoint(method, knob, int(least[method, knob]), **numbers))
     return points
 
 
 def lists_page(arm: Arm, points: Sequence[LengthPoint]) -> Page:
     """Show the points as a table."""
-
-    def write(value: float | None, digits: int, *, signed: bool = False) -> str:
-        return "–" if value is None else f"{value:{'+' if signed else ''}.{digits}f}"
-
-    rows = tuple(
-        (
-            *_name(point),
-            f"{point.conditions_left:.1f}",
-            write(point.read_left, 1),
-            write(point.lines, 1),
-            f"{point.disagreement:.2f}" if point.disagreement else "0",
-            write(point.off, 2),
-            write(point.off_worst, 2),
-            write(point.delta_auc, 3, signed=True),
-            write(point.delta_brier, 4, signed=True),
-            write(point.checks, 1),
-        )
-        for point in points
-    )
     n_splits = min((point.n_splits for point in points), default=0)
-    header = (
-        *("what is read", "setting", "bounds left %", "as read %", "lines", "another class %", "off %"),
-        *("off, worst class %", "ΔAUC", "ΔBrier", "checked by hand"),
-    )
     note = f"{arm.title}, {n_splits} splits; percentages of the edges on its paths, and of unseen rows"
-    return Page(f"Lists: how short, and what changes, {arm.learner}", note, header, rows)
+    rows = tuple((*_name(point), *show_numbers(point, COLUMNS)) for point in points)
+    return Page(f"Lists: how short, and what changes, {arm.learner}", note, ("what is read", "setting", *COLUMNS), rows)
 
 
 def _name(point: LengthPoint) -> tuple[str, str]:
@@ -369,12 +303,11 @@ def measure_many_classes(name: str) -> dict[str, Any]:
 
 def many_classes_page(rows: Sequence[Mapping[str, Any]]) -> Page:
     """Show what is left of trees of many classes, and the means."""
-    names = [name_form(*form, 0.0) for form in MANY_FORMS]
-    listed = [
-        (row["dataset"], str(row["classes"]), f"{row['leaves']:.0f}", *(f"{row[name]:.1f}" for name in names))
-        for row in rows
-    ]
-    means = ("mean", "", "", *(f"{fmean(row[name] for row in rows):.1f}" for name in names))
+    columns = {"leaves": ("leaves", ".0f")} | {
+        name_form(*form, 0.0): (name_form(*form, 0.0), ".1f") for form in MANY_FORMS
+    }
+    listed = [(row["dataset"], str(row["classes"]), *show_numbers(row, columns)) for row in rows]
+    means = {name: fmean(row[name] for row in rows) for name in columns}
     note = f"exact lists, CART of depth 6, {MANY_SPLITS} splits; bounds left, percentages of the tree's own rules"
-    header = ("table", "classes", "leaves", *names)
-    return Page("Lists of many classes", note, header, (*listed, means))
+    last = ("mean", "", *show_numbers(means, columns))
+    return Page("Lists of many classes", note, ("table", "classes", *columns), (*listed, last))

@@ -14,7 +14,6 @@ is never worse than the plain CART tree. Cost of a sweep: O(depth × rows × fea
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from numbers import Integral, Real
@@ -30,14 +29,16 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from secateur.adapters.nodes import Node, grow_nodes, make_from_nodes
 from secateur.kernels.running import compile_module
 from secateur.lab import local_search_kernel as kernels
 from secateur.lab.local_search_kernel import Problem, Workspace
 from secateur.rows.rows import Rows, apply_tree, count_classes
 from secateur.tree.contract import check_tree
-from secateur.tree.tree import Tree, make_tree
+from secateur.tree.tree import Tree
 
 DEEPEST = 12  # slots double with every level
+plain: Any = kernels  # its functions have no types
 
 
 class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -59,12 +60,8 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         Most sweeps of one restart.
     n_jobs : int or None, default=None
         Threads, None for one and -1 for all cores; the result does not depend on their number.
-    time_limit : float, default=None
-        Seconds after which no further restart begins. The first is always finished.
     random_state : int, RandomState instance or None, default=None
         Seed of the starting trees and of the order of the nodes.
-    verbose : bool or int, default=False
-        Whether to print a line after each restart.
 
     Attributes
     ----------
@@ -75,8 +72,6 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         Misclassified weight plus the cost of the splits, as a share of the total weight.
     cart_objective_ : float
         The same for the plain CART tree that the first restart began with.
-    n_restarts_done_ : int
-        Restarts that were finished within the time limit.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only when the rows had column names.
@@ -97,9 +92,7 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         "n_restarts": [Interval(Integral, 1, None, closed="left")],
         "max_sweeps": [Interval(Integral, 0, None, closed="left")],
         "n_jobs": [Integral, None],
-        "time_limit": [Interval(Real, 0, None, closed="left"), None],
         "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -111,9 +104,7 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         n_restarts: int = 10,
         max_sweeps: int = 20,
         n_jobs: int | None = None,
-        time_limit: float | None = None,
         random_state: Any = None,
-        verbose: bool | int = False,
     ) -> None:
         self.max_depth = max_depth
         self.cp = cp
@@ -121,9 +112,7 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         self.n_restarts = n_restarts
         self.max_sweeps = max_sweeps
         self.n_jobs = n_jobs
-        self.time_limit = time_limit
         self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LocalSearchTreeClassifier:
         """Fit the tree.
@@ -152,14 +141,10 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         counted = weights > 0  # a row without weight is no row
         X, class_ids, weights = X[counted], class_ids[counted], weights[counted]
         random = check_random_state(self.random_state)
-        problem = _encode(X, class_ids, weights, len(self.classes_), self.max_depth, self.cp, self.min_bucket)
+        problem = self._encode(X, class_ids, weights)
         seeds = [int(random.randint(np.iinfo(np.int32).max)) for _ in range(self.n_restarts)]
-        began = time.monotonic()
 
-        def restart(number: int) -> tuple[float, float, _Slots] | None:
-            late = self.time_limit is not None and time.monotonic() - began >= self.time_limit
-            if late and number > 0:
-                return None
+        def restart(number: int) -> tuple[float, float, _Slots]:
             start = DecisionTreeClassifier(
                 max_depth=self.max_depth,
                 min_samples_leaf=self.min_bucket,
@@ -170,22 +155,34 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
             first = slots.objective(problem)
             slots.search(problem, self.max_sweeps, np.random.default_rng(seeds[number]))
             slots.clean(problem)
-            last = slots.objective(problem)
-            if self.verbose:
-                change = f"{first / total:.6f} -> {last / total:.6f}"
-                print(f"restart {number + 1} of {self.n_restarts}: {change}", flush=True)
-            return first, last, slots
+            return first, slots.objective(problem), slots
 
         compile_module(kernels)  # once, before threads ask for it
         with ThreadPoolExecutor(effective_n_jobs(self.n_jobs)) as pool:
-            done = [result for result in pool.map(restart, range(self.n_restarts)) if result is not None]
+            done = list(pool.map(restart, range(self.n_restarts)))
         _, objective, best = min(done, key=lambda result: result[1])
         self.objective_ = objective / total
         self.cart_objective_ = done[0][0] / total
-        self.n_restarts_done_ = len(done)
         names = getattr(self, "feature_names_in_", None)
         self.tree_ = best.to_tree(problem, self.classes_, None if names is None else names.tolist(), X, weights)
         return self
+
+    def _encode(self, X: NDArray[np.float32], class_ids: NDArray[np.int64], weights: NDArray[np.float64]) -> Problem:
+        """Replace each value by its rank among its column's distinct values."""
+        distinct, ranks = zip(*(np.unique(column, return_inverse=True) for column in X.T), strict=True)
+        return Problem(
+            codes=np.ascontiguousarray(np.stack(ranks).astype(np.int32)),
+            code_start=np.concatenate([[0], np.cumsum([len(values) for values in distinct])]),
+            values=np.concatenate(distinct).astype(np.float64),
+            y=class_ids.astype(np.int64),
+            weight=weights,
+            n_classes=len(self.classes_),
+            split_cost=float(self.cp * weights.sum()),
+            least_gain=1e-9 * float(weights.mean()),
+            min_bucket=int(self.min_bucket),
+            n_slots=2 ** (self.max_depth + 1) - 1,
+            first_deepest=2**self.max_depth - 1,
+        )
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each row.
@@ -218,28 +215,6 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         shares: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
         return shares
 
-    def get_depth(self) -> int:
-        """Return the depth of the fitted tree.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        depth: int = self.tree_.depth
-        return depth
-
-    def get_n_leaves(self) -> int:
-        """Return the number of leaves of the fitted tree.
-
-        Returns
-        -------
-        int
-        """
-        check_is_fitted(self)
-        n_leaves: int = self.tree_.n_leaves
-        return n_leaves
-
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Find the leaf id of each row.
 
@@ -253,32 +228,6 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         """
         check_is_fitted(self)
         return apply_tree(self.tree_, Rows.of(validate_data(self, X, dtype=np.float32, reset=False)))
-
-
-def _encode(
-    X: NDArray[np.float32],
-    class_ids: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    n_classes: int,
-    max_depth: int,
-    cp: float,
-    min_bucket: int,
-) -> Problem:
-    """Replace each value by its rank among its column's distinct values."""
-    distinct, ranks = zip(*(np.unique(column, return_inverse=True) for column in X.T), strict=True)
-    return Problem(
-        codes=np.ascontiguousarray(np.stack(ranks).astype(np.int32)),
-        code_start=np.concatenate([[0], np.cumsum([len(values) for values in distinct])]),
-        values=np.concatenate(distinct).astype(np.float64),
-        y=class_ids.astype(np.int64),
-        weight=weights,
-        n_classes=n_classes,
-        split_cost=float(cp * weights.sum()),
-        least_gain=1e-9 * float(weights.mean()),
-        min_bucket=int(min_bucket),
-        n_slots=2 ** (max_depth + 1) - 1,
-        first_deepest=2**max_depth - 1,
-    )
 
 
 class _Slots:
@@ -322,8 +271,7 @@ class _Slots:
             **{name: whole(n_rows) for name in ("leaf", "rows", "goal")},
             **{name: np.zeros(n_rows) for name in ("cost_left", "cost_right")},
             **{name: whole(most_codes) for name in ("counts", "present")},
-            **{name: whole(n_slots) for name in ("sizes", "copy_feature", "copy_cut", "copy_label")},
-            copy_threshold=np.zeros(n_slots),
+            sizes=whole(n_slots),
             sums=np.zeros((most_codes, problem.n_classes)),
             class_weights=np.zeros((max(n_slots, 2), problem.n_classes)),
         )
@@ -344,10 +292,9 @@ class _Slots:
         class_weights = np.zeros((problem.n_slots, problem.n_classes))
         np.add.at(class_weights, (self.route(problem), problem.y), problem.weight)
         self.label[:] = class_weights.argmax(axis=1)
-        alive = self._alive()
         for slot in range(problem.first_deepest - 1, -1, -1):
             left, right = 2 * slot + 1, 2 * slot + 2
-            if not alive[slot] or self.feature[slot] < 0:
+            if self.feature[slot] < 0 or not plain.descends(self, slot, 0):
                 continue
             class_weights[slot] = class_weights[left] + class_weights[right]
             empty_left, empty_right = not class_weights[left].any(), not class_weights[right].any()
@@ -362,7 +309,7 @@ class _Slots:
     def objective(self, problem: Problem) -> float:
         """Add up the misclassified weight and the cost of the splits."""
         wrong = self.label[self.route(problem)] != problem.y
-        n_splits = int((self._alive() & (self.feature >= 0)).sum())
+        n_splits: int = plain.count_splits(self, 0, problem.n_slots)
         return float(problem.weight[wrong].sum()) + problem.split_cost * n_splits
 
     def to_tree(
@@ -374,33 +321,15 @@ class _Slots:
         weights: NDArray[np.float64],
     ) -> Tree:
         """Turn the slots into a Tree, nodes numbered in preorder, with the training rows' class counts."""
-        order: list[int] = []
-        stack = [0]
-        while stack:
-            slot = stack.pop()
-            order.append(slot)
-            if self.feature[slot] >= 0:
-                stack += [2 * slot + 2, 2 * slot + 1]
-        place = {slot: node for node, slot in enumerate(order)}
-        inner = self.feature[order] >= 0
-        tree = make_tree(
-            children_left=[place[2 * s + 1] if i else -1 for s, i in zip(order, inner, strict=True)],
-            children_right=[place[2 * s + 2] if i else -1 for s, i in zip(order, inner, strict=True)],
-            feature=self.feature[order],
-            threshold=self.threshold[order],
-            leaf_class=self.label[order],
-            classes=classes.tolist(),
-            n_features=X.shape[1],
-            feature_names=names,
-            dtype="float32",
-        )
+
+        def read(slot: int) -> tuple[Node, dict[str, Any]]:
+            if self.feature[slot] < 0:
+                return Node(leaf_class=int(self.label[slot])), {}
+            test = Node(feature=int(self.feature[slot]), threshold=float(self.threshold[slot]))
+            return test, {"left": 2 * slot + 1, "right": 2 * slot + 2}
+
+        named = {"classes": classes.tolist(), "n_features": X.shape[1], "feature_names": names}
+        tree = make_from_nodes(grow_nodes(0, read), dtype="float32", **named)
         counted = replace(tree, counts=count_classes(tree, apply_tree(tree, Rows.of(X)), problem.y, weights))
         check_tree(counted)  # also makes the counts read-only
         return counted
-
-    def _alive(self) -> NDArray[np.bool_]:
-        alive = np.zeros(len(self.feature), dtype=bool)
-        alive[0] = True
-        for slot in range((len(alive) - 1) // 2):
-            alive[2 * slot + 1] = alive[2 * slot + 2] = alive[slot] and self.feature[slot] >= 0
-        return alive

@@ -44,10 +44,6 @@ class Workspace(NamedTuple):
     present: Any  # (most codes,) the codes of the node's rows, ascending, the first n_present of them
     class_weights: Any  # (n_slots, n_classes) class weights by leaf
     sizes: Any  # (n_slots,) rows by leaf
-    copy_feature: Any
-    copy_cut: Any
-    copy_threshold: Any
-    copy_label: Any
 
 
 def improve(problem, work, orders):  # type: ignore[no-untyped-def]
@@ -58,7 +54,7 @@ def improve(problem, work, orders):  # type: ignore[no-untyped-def]
         changed = False
         for place in range(len(orders[sweep])):
             slot = orders[sweep][place]
-            if is_alive(work, slot) and improve_node(problem, work, slot):
+            if descends(work, slot, 0) and improve_node(problem, work, slot):
                 changed = True
         if not changed:
             return sweep + 1
@@ -72,13 +68,13 @@ def route(problem, work, slot, row):  # type: ignore[no-untyped-def]
     return slot
 
 
-def is_alive(work, slot):  # type: ignore[no-untyped-def]
-    """Whether the slot is a node of the tree: all its ancestors split."""
-    while slot > 0:
-        slot = (slot - 1) // 2
-        if work.feature[slot] < 0:
+def descends(work, at, slot):  # type: ignore[no-untyped-def]
+    """Whether a slot is a node of the subtree at another slot, not left over from an earlier tree."""
+    while at > slot:
+        at = (at - 1) // 2
+        if work.feature[at] < 0:
             return False
-    return True
+    return at == slot
 
 
 def collect_rows(problem, work, slot):  # type: ignore[no-untyped-def]
@@ -97,22 +93,10 @@ def collect_rows(problem, work, slot):  # type: ignore[no-untyped-def]
 def count_splits(work, slot, n_slots):  # type: ignore[no-untyped-def]
     """Count the splits at and below a slot."""
     total = 0
-    first, last = slot, slot
-    while first < n_slots:
-        for at in range(first, min(last + 1, n_slots)):
-            if work.feature[at] >= 0 and descends(work, at, slot):
-                total += 1
-        first, last = 2 * first + 1, 2 * last + 2
+    for at in range(slot, n_slots):
+        if work.feature[at] >= 0 and descends(work, at, slot):
+            total += 1
     return total
-
-
-def descends(work, at, slot):  # type: ignore[no-untyped-def]
-    """Whether a slot below another is a node of its subtree, not left over from an earlier one."""
-    while at > slot:
-        at = (at - 1) // 2
-        if work.feature[at] < 0:
-            return False
-    return True
 
 
 def refitted_errors(problem, work, slot, n):  # type: ignore[no-untyped-def]
@@ -200,7 +184,7 @@ def fits_buckets(problem, work, slot, n, feature, cut):  # type: ignore[no-untyp
 
 
 def apply_action(problem, work, slot, n, action, feature, cut, threshold):  # type: ignore[no-untyped-def]
-    """Carry out a replacement, and refit labels and routes below the slot."""
+    """Carry out a replacement; give each leaf below the slot its rows again, and their majority class."""
     if action == LEAF:
         work.feature[slot] = -1
     elif action in (LEFT_CHILD, RIGHT_CHILD):
@@ -210,43 +194,28 @@ def apply_action(problem, work, slot, n, action, feature, cut, threshold):  # ty
         if action == STUMP:
             work.feature[2 * slot + 1] = -1
             work.feature[2 * slot + 2] = -1
-    refit(problem, work, slot, n)
-
-
-def refit(problem, work, slot, n):  # type: ignore[no-untyped-def]
-    """Route the collected rows again and give each leaf its majority class, the first of equals."""
     refitted_errors(problem, work, slot, n)
     for k in range(n):
         goal = work.goal[k]
         work.leaf[work.rows[k]] = goal
-        best = 0
-        for c in range(1, problem.n_classes):
-            if work.class_weights[goal, c] > work.class_weights[goal, best]:
-                best = c
-        work.label[goal] = best
+        work.label[goal] = 0
+        for c in range(1, problem.n_classes):  # the first of equals
+            if work.class_weights[goal, c] > work.class_weights[goal, work.label[goal]]:
+                work.label[goal] = c
 
 
 def promote(work, slot, child, n_slots):  # type: ignore[no-untyped-def]
-    """Replace a subtree by one of its children: move the child's slots up a level."""
-    for at in range(n_slots):
-        work.copy_feature[at] = work.feature[at]
-        work.copy_cut[at] = work.cut[at]
-        work.copy_threshold[at] = work.threshold[at]
-        work.copy_label[at] = work.label[at]
-    to_first, from_first, width = slot, child, 1
-    while to_first < n_slots:
+    """Replace a subtree by one of its children: move the child's slots up, level by level from the top."""
+    target, source, width = slot, child, 1
+    while target < n_slots:
         for k in range(width):
-            target, source = to_first + k, from_first + k
-            if target >= n_slots:
-                break
+            work.feature[target + k] = -1
             if source < n_slots:
-                work.feature[target] = work.copy_feature[source]
-                work.cut[target] = work.copy_cut[source]
-                work.threshold[target] = work.copy_threshold[source]
-                work.label[target] = work.copy_label[source]
-            else:
-                work.feature[target] = -1
-        to_first, from_first, width = 2 * to_first + 1, 2 * from_first + 1, 2 * width
+                work.feature[target + k] = work.feature[source + k]
+                work.cut[target + k] = work.cut[source + k]
+                work.threshold[target + k] = work.threshold[source + k]
+                work.label[target + k] = work.label[source + k]
+        target, source, width = 2 * target + 1, 2 * source + 1, 2 * width
 
 
 def leaf_errors(problem, work, n):  # type: ignore[no-untyped-def]
@@ -279,10 +248,7 @@ def middle(problem, feature, low, high):  # type: ignore[no-untyped-def]
 
 
 def fill_codes(problem, work, n, feature, width, by_class):  # type: ignore[no-untyped-def]
-    """Sum the collected rows by code: class weights, or the cost saved by going left (first column).
-
-    Returns how many codes are present. A node with few rows of a column with many values looks at its own values only.
-    """
+    """Sum the collected rows by code: class weights, or the cost saved by going left (first column); count codes."""
     n_codes = problem.code_start[feature + 1] - problem.code_start[feature]
     few = n_codes > 4 * n
     if few:

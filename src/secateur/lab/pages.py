@@ -21,7 +21,7 @@ from secateur.lab.summary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from secateur.lab.tolerances import Choice
 
@@ -54,6 +54,13 @@ class Page:
         """The cells of each row, each with its colour."""
         marks = self.marks or ((None,) * len(self.header),) * len(self.rows)
         return [list(zip(*pair, strict=True)) for pair in zip(self.rows, marks, strict=True)]
+
+
+def show_numbers(found: Any, columns: Mapping[str, tuple[str, str]]) -> tuple[str, ...]:
+    """Write the numbers of a record, a mapping or an object, by columns of names and formats; None is a dash."""
+    record = found if isinstance(found, dict) else vars(found)
+    values = [(record[name], form) for name, form in columns.values()]
+    return tuple("–" if value is None else f"{value:{form}}" for value, form in values)
 
 
 def make_pages(arm: Arm, table: Sequence[dict[str, Any]]) -> list[Page]:

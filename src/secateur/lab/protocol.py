@@ -38,7 +38,7 @@ MOST_RESTARTS = 50  # of the stand-in's local search
 RESTARTS = {"adult": 10}
 PACKAGE = Path(str(files("secateur")))
 # Rooms, and files here, that show results and do not make them: a split stays finished when they change.
-SHOWING = {"cli", "export", "report", "verify", "words"}
+SHOWING = {"cli", "export", "report", "verify"}
 TOLD = {"exhibits", "figures", "pages", "statistics", "stored_results", "summary", "tolerances", "verdicts"}
 
 # The tolerances that the paper's M1-P numbers correspond to; it picked one a data set by the grid (see tolerances.py).
@@ -73,13 +73,9 @@ class Arm:
             "sources": digest_sources(),
             "scikit-learn": sklearn.__version__,
             "numpy": np.__version__,
-            "max_depth": MAX_DEPTH,
-            "grid": list(GRID),
         }
         if self.trees_dir is not None:
             described["tree"] = hashlib.sha256(self._path(dataset, split).read_bytes()).hexdigest()
-        elif self.name == "optimal":
-            described["restarts"] = RESTARTS.get(dataset, MOST_RESTARTS)
         return described
 
     def fit(self, data: Dataset, split: int, X: Any, y: Any) -> Any:
@@ -167,10 +163,14 @@ def run_split(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
         for tolerance in GRID if method == "M1-P" else (None,):
             settings: dict[str, Any] = {} if tolerance is None else {"tolerance": tolerance}
             rules = secateur.simplify(model, X_train, y_train, method=method, each_leaf=True, **settings)
-            audit = rules.audit(X_test, y_test)
-            measured = {column: none_if_nan(getattr(audit, metric)) for column, metric in METRICS.items()}
-            rows.append({"method": method, "tolerance": tolerance, **measured})
+            rows.append({"method": method, "tolerance": tolerance, **measure_rules(rules, X_test, y_test)})
     return {"n_rules": len(rules), "rows": rows}
+
+
+def measure_rules(rules: secateur.Rules, X: Any, y: Any) -> dict[str, float | None]:
+    """Measure the columns of the paper's tables; None where one is undefined."""
+    audit = rules.audit(X, y)
+    return {column: none_if_nan(getattr(audit, metric)) for column, metric in METRICS.items()}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The paper's eight class-probability data sets: where each file is found, how it is read, and what must come out.
 
 ``published.csv`` lists the files: where each is, the sha256 of its bytes, the shape and the classes that it must give.
-Every cell is read as text and encoded by :func:`secateur.datasets.dataset.encode`. Class 1 is the one under which the
+Every cell is read as text and encoded by :func:`secateur.datasets.encode`. Class 1 is the one under which the
 paper's per-class columns agree with ours. A file is taken from a directory that the user names, from the cache or from
 its public home, in this order.
 """
@@ -11,26 +11,17 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from secateur.datasets.dataset import Dataset, encode
+from secateur.datasets import Dataset, encode
 from secateur.errors import InputError
 
 DATA_VARIABLE = "SECATEUR_DATA"
-
-ADULT_COLUMNS = (
-    "age workclass fnlwgt education education-num marital-status occupation relationship race sex capital-gain "
-    "capital-loss hours-per-week native-country"
-)
-GERMAN_COLUMNS = (
-    "checking duration credit-history purpose amount savings employment installment-rate personal-status debtors "
-    "residence-since property age other-plans housing credits job dependents telephone foreign-worker"
-)
-CANCER_COLUMNS = "a2 a3 a4 a5 a6 a7 a8 a9 a10"
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -43,7 +34,8 @@ class Published:
     sha256: str
     url: str | None  # None when a login is needed
     home: str  # where a person finds it
-    read: Callable[[Path], Table]  # gives column names and rows of text cells, the label last
+    read: Callable[[Path, list[str]], Table]  # gives column names and rows of text cells, the label last
+    names: list[str]  # of the columns, where the file has none; without them they are a01, a02, …
     class_one: str  # the label that is class 1
     class_zero: str
     n_rows: int
@@ -59,7 +51,7 @@ def load_published(name: str, data_dir: str | Path | None) -> Dataset:
 def read_published(name: str, path: Path) -> Dataset:
     """Read a file whose digest was checked, and check the shape and class count that come out."""
     source = PUBLISHED[name]
-    names, rows = source.read(path)
+    names, rows = source.read(path, list(source.names))
     cells = np.array(rows)
     y = (cells[:, -1] == source.class_one).astype(np.int64)
     X, feature_names = encode(names, cells[:, :-1])
@@ -130,28 +122,20 @@ def _download(name: str, source: Published) -> Path:
     return Path(found)
 
 
-def _split(path: Path, delimiter: str | None = ",") -> list[list[str]]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [[cell.strip() for cell in line.split(delimiter)] for line in lines if line.strip()]
+def _read_text(path: Path, names: list[str], *, has_header: bool = False) -> Table:
+    """Read cells between commas or blanks; rows with an unknown cell and a first column ``id`` are left out."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    rows = [[cell.strip() for cell in line.split("," if "," in line else None)] for line in lines]
+    if has_header:
+        (*names, _), *rows = rows
+    names = names or [f"a{number:02d}" for number in range(1, len(rows[0]))]
+    first = int(names[0] == "id")
+    return names[first:], [row[first:] for row in rows if "?" not in row]
 
 
-def _split_known(path: Path) -> list[list[str]]:
-    return [row for row in _split(path) if "?" not in row]
-
-
-def _read_with_header(path: Path) -> Table:
-    header, *rows = _split(path)
-    return header[:-1], rows
-
-
-def _read_unnamed(path: Path) -> Table:
-    rows = _split(path)
-    return [f"a{number:02d}" for number in range(1, len(rows[0]))], rows
-
-
-def _read_arff(path: Path) -> Table:
+def _read_arff(path: Path, names: list[str]) -> Table:
     """Read the dense part of ARFF: attribute names, then comma-separated rows with quoted cells."""
-    names, rows, in_data = [], [], False
+    rows, in_data = [], False
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.strip() or line.startswith("%"):
             continue
@@ -165,13 +149,10 @@ def _read_arff(path: Path) -> Table:
     return names[:-1], rows
 
 
-READERS: dict[str, Callable[[Path], Table]] = {
-    "adult": lambda path: (ADULT_COLUMNS.split(), _split_known(path)),
+READERS: dict[str, Callable[[Path, list[str]], Table]] = {
     "arff": _read_arff,
-    "cancer": lambda path: (CANCER_COLUMNS.split(), [row[1:] for row in _split_known(path)]),  # without the id
-    "german": lambda path: (GERMAN_COLUMNS.split(), _split(path, None)),
-    "unnamed": _read_unnamed,
-    "with header": _read_with_header,
+    "header": partial(_read_text, has_header=True),
+    "text": _read_text,
 }
 
 
@@ -180,6 +161,7 @@ def _list_published() -> dict[str, Published]:
     text = (files("secateur.lab") / "published.csv").read_text(encoding="utf-8")
     for texts in csv.DictReader(text.splitlines()):
         row: dict[str, Any] = {**texts, "url": texts["url"] or None, "read": READERS[texts["read"]]}
+        row["names"] = texts["names"].split()
         row |= {name: int(row[name]) for name in ("n_rows", "n_features", "n_class_one")}
         name = row.pop("name")
         listed[name] = Published(**row)

@@ -8,14 +8,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import secateur
 from secateur.datasets import Dataset
 from secateur.lab.pages import FAR, Page
-from secateur.lab.protocol import DATASETS, METRICS, TOLERANCES, Arm, Study, split_rows
-from secateur.lab.summary import HEADLINES, compare, describe_rows
-from secateur.tree.shares import none_if_nan
+from secateur.lab.protocol import TOLERANCES, Arm, Study, measure_rules, split_rows
+from secateur.lab.summary import HEADLINES, compare, describe_rows, list_rows
 
 LEAF_TIES, SINGLE_CONDITIONS = "Quinlan, ties to the leaf", "Izza, single conditions"
 READ_AS = {LEAF_TIES: "Quinlan", SINGLE_CONDITIONS: "Izza"}  # whose numbers in the paper they would have to meet
@@ -34,24 +34,20 @@ class Fit:
 def measure_readings(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
     """Fit one tree and measure the other readings on it; M1-P and Quinlan as we read them for what is undefined."""
     X_train, X_test, y_train, y_test = split_rows(data, split)
-    model = arm.fit(data, split, X_train, y_train)
-    quinlan = secateur.simplify(model, X_train, y_train, method="quinlan", each_leaf=True)
+    shorten = partial(secateur.simplify, arm.fit(data, split, X_train, y_train), X_train, y_train, each_leaf=True)
     found = {
-        LEAF_TIES: secateur.simplify(model, X_train, y_train, method="quinlan", each_leaf=True, ties="leaf"),
-        SINGLE_CONDITIONS: secateur.simplify(model, X_train, y_train, method="exact", each_leaf=True),
-        "Quinlan": quinlan,
-        "M1-P": secateur.simplify(
-            model, X_train, y_train, method="M1-P", each_leaf=True, tolerance=TOLERANCES[data.name]
-        ),
+        LEAF_TIES: shorten(method="quinlan", ties="leaf"),
+        SINGLE_CONDITIONS: shorten(method="exact"),
+        "Quinlan": shorten(method="quinlan"),
+        "M1-P": shorten(method="M1-P", tolerance=TOLERANCES[data.name]),
     }
     by_tree = found[SINGLE_CONDITIONS].predict(X_test)  # exact: the tree's own predictions
     rows = []
     for method, rules in found.items():
-        audit = rules.audit(X_test, y_test)
-        measured = {column: none_if_nan(getattr(audit, metric)) for column, metric in METRICS.items()}
+        measured = measure_rules(rules, X_test, y_test)
         n_given = min(len(set(labels.tolist())) for labels in (by_tree, rules.predict(X_test)))
         rows.append({"method": method, **measured, "undefined": int(n_given < rules.tree.n_classes)})
-    return {"n_rules": len(quinlan), "rows": rows}
+    return {"n_rules": len(rules), "rows": rows}
 
 
 READINGS = Study("readings", measure_readings)
@@ -60,14 +56,12 @@ READINGS = Study("readings", measure_readings)
 def fit_readings(arm: Arm, splits: Sequence[dict[str, Any]], table: Sequence[dict[str, Any]]) -> list[Fit]:
     """Compare our readings (``table``: the paper's procedures by data set) and the other ones with the paper."""
     fits = []
+    rows = list_rows(splits)
     for other, method in READ_AS.items():
-        found = []
-        for dataset in DATASETS:
-            mine = [row for split in splits if split["dataset"] == dataset for row in split["rows"]]
-            rows = [row for row in mine if row["method"] == other]
-            if rows:
-                named = {"dataset": dataset, "method": method, "splits": len(rows)}
-                found.append({**named, **describe_rows(rows)})
+        found = [
+            {"dataset": dataset, "method": method, "splits": len(mine), **describe_rows(mine.to_dict("records"))}
+            for dataset, mine in rows[rows["method"] == other].groupby("dataset", sort=False)
+        ]
         ours = [row for row in table if row["method"] == method]
         fits += [_fit(method, ours, arm.beside), _fit(other, found, arm.beside)]
     return fits

@@ -8,10 +8,11 @@ targets, and conditions in percent of the edges on the paths of the tree, as the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from statistics import fmean
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.datasets import load_diabetes, make_friedman1, make_friedman2, make_friedman3
 from sklearn.metrics import r2_score
@@ -19,7 +20,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor
 
 from secateur import datasets, from_model, simplify
-from secateur.lab.pages import Page
+from secateur.lab.pages import Page, show_numbers
+from secateur.lab.pruning import prune_until
 
 TOLERANCES = (0.1, 0.25, 0.5)  # standard deviations of the training targets
 SECTIONS = 4
@@ -43,7 +45,10 @@ MADE: dict[str, Callable[[], tuple[Any, Any]]] = {
     "friedman3": lambda: make_friedman3(2000, noise=0.1, random_state=0),
 }
 TARGETS = (*MADE, *COLUMNS)
-HEADER = ("form", "conditions %", "lines", "R² of its own values", "ΔR² unseen", "largest distance, sd")
+COLUMNS_SHOWN = {
+    **{"conditions %": ("conditions", ".1f"), "lines": ("lines", ".1f"), "R² of its own values": ("r2_of_tree", ".3f")},
+    **{"ΔR² unseen": ("delta_r2", "+.3f"), "largest distance, sd": ("largest", ".2f")},
+}
 
 
 def load_target(name: str, data_dir: Any = None) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
@@ -81,10 +86,11 @@ def measure_target(name: str, split: int, data_dir: Any = None) -> list[dict[str
         form = f"list, δ = {part:g} sd"
         found.append({"form": form, **size, "delta_r2": audit.r2 - audit.tree_r2, **own})
         for nested, drawn in ((False, "a rule for each leaf"), (True, "drawn nested")):
-            pruned = _prune(tree, train, y_train, rules.n_edges, nested=nested)
+            count = partial(_count, nested=nested)
+            pruned = prune_until(tree, train, y_train, count, rules.n_edges)
             n_leaves = int(pruned.get_n_leaves())
             n_lines = 2 * (n_leaves - 1) if nested else n_leaves
-            size = {"conditions": _count(pruned, nested=nested), "lines": n_lines, "every": every}
+            size = {"conditions": count(pruned), "lines": n_lines, "every": every}
             own = _compare(tree.predict(test), pruned.predict(test), spread)
             form = f"pruned tree, {drawn}, as long as at δ = {part:g} sd"
             lost = r2_score(y_test, pruned.predict(test)) - audit.tree_r2
@@ -106,23 +112,6 @@ def _count(model: DecisionTreeRegressor, *, nested: bool) -> int:
     return tree.n_leaves - 1 if nested else int(tree.node_depth[tree.is_leaf].sum())
 
 
-def _prune(model: DecisionTreeRegressor, X: Any, y: Any, most: int, *, nested: bool) -> DecisionTreeRegressor:
-    """Prune a tree by cost and complexity until it asks for no more than so many conditions."""
-    alphas = np.maximum(model.cost_complexity_pruning_path(X, y).ccp_alphas, 0.0)
-
-    def cut(alpha: float) -> DecisionTreeRegressor:
-        return DecisionTreeRegressor(**{**model.get_params(), "ccp_alpha": float(alpha)}).fit(X, y)
-
-    low, high = 0, len(alphas) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if _count(cut(alphas[middle]), nested=nested) <= most:
-            high = middle
-        else:
-            low = middle + 1
-    return cut(alphas[high])
-
-
 def run_regression(n_splits: int, data_dir: Any = None) -> Iterator[list[dict[str, Any]]]:
     """Measure every target on some splits, a split at a time."""
     for name in TARGETS:
@@ -132,39 +121,20 @@ def run_regression(n_splits: int, data_dir: Any = None) -> Iterator[list[dict[st
 
 def summarize_regression(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Average each form over splits, then over targets; the largest distance is the largest of all."""
-    table = []
-    for form in dict.fromkeys(row["form"] for row in rows):
-        mine = [row for row in rows if row["form"] == form]
-        names = dict.fromkeys(row["target"] for row in mine)
-        by_target = [[row for row in mine if row["target"] == name] for name in names]
-
-        def mean(name: str, groups: Any = by_target) -> float:
-            return fmean(fmean(float(row[name]) for row in group) for group in groups)
-
-        for row in mine:
-            row["percent"] = 100.0 * row["conditions"] / max(row["every"], 1)
-        means = {name: mean(name) for name in ("lines", "r2_of_tree", "delta_r2")}
-        table.append({"form": form, "conditions": mean("percent"), **means, "largest": max(r["largest"] for r in mine)})
+    frame = pd.DataFrame(rows)
+    frame["conditions"] = 100.0 * frame["conditions"] / frame["every"].clip(lower=1)
+    by_target = frame.groupby(["form", "target"], sort=False)
+    means = by_target[["conditions", "lines", "r2_of_tree", "delta_r2"]].mean().groupby("form", sort=False).mean()
+    means["largest"] = frame.groupby("form", sort=False)["largest"].max()
+    table: list[dict[str, Any]] = means.reset_index().to_dict("records")
     return sorted(table, key=lambda row: row["form"].startswith("pruned"))
 
 
 def regression_page(table: Sequence[dict[str, Any]], n_splits: int) -> Page:
     """Show the forms as a table."""
-    rows = tuple(
-        (
-            row["form"],
-            f"{row['conditions']:.1f}",
-            f"{row['lines']:.1f}",
-            f"{row['r2_of_tree']:.3f}",
-            f"{row['delta_r2']:+.3f}",
-            f"{row['largest']:.2f}",
-        )
-        for row in table
-    )
     return Page(
         "Regression: lists within δ of the tree, and pruned trees",
         f"trees of depth {DEPTH} on {len(TARGETS)} targets, {n_splits} splits; at most {SECTIONS} sections",
-        HEADER,
-        rows,
-        tuple((None,) * len(HEADER) for _ in rows),
+        ("form", *COLUMNS_SHOWN),
+        tuple((row["form"], *show_numbers(row, COLUMNS_SHOWN)) for row in table),
     )

@@ -19,8 +19,7 @@ import secateur
 from secateur.datasets import Dataset
 from secateur.errors import ParameterError
 from secateur.lab.pages import Page
-from secateur.lab.protocol import METHODS, METRICS, TOLERANCES, Arm, Study, split_rows
-from secateur.tree.shares import none_if_nan
+from secateur.lab.protocol import METHODS, TOLERANCES, Arm, Study, measure_rules, split_rows
 
 MAX_DEPTH = 4
 COSTS = (0.02, 0.01, 0.005)  # of a split, as a share of the rows; of equally accurate trees the sparsest is taken
@@ -51,13 +50,11 @@ def measure_sparse(arm: Arm, data: Dataset, split: int) -> dict[str, Any]:
         for method in METHODS:
             settings: dict[str, Any] = {"tolerance": TOLERANCES[data.name]} if method == "M1-P" else {}
             rules = secateur.simplify(tree, X_train, y_train, method=method, each_leaf=True, **settings)
-            audit = rules.audit(X_test, y_test)
-            measured = {column: none_if_nan(getattr(audit, metric)) for column, metric in METRICS.items()}
-            rows.append({**named, "method": method, **measured})
+            rows.append({**named, "method": method, **measure_rules(rules, X_test, y_test)})
     return {f"py{arm.name}": version(f"py{arm.name}"), "n_rules": len(rules), "rows": rows}
 
 
-SPARSE = Study("sparse", measure_sparse, {"max_depth": MAX_DEPTH, "costs": list(COSTS), "n_thresholds": N_THRESHOLDS})
+SPARSE = Study("sparse", measure_sparse)
 
 
 def pick_cost(solver: str, X: Any, y: Any, split: int, depth: int = MAX_DEPTH, time_limit: float = TIME_LIMIT) -> float:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import math
@@ -15,6 +14,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pandas as pd
 
 from secateur.errors import InputError
 from secateur.lab.protocol import DATASETS, N_SPLITS
@@ -26,12 +27,11 @@ if TYPE_CHECKING:
 STORED: Traversable = files("secateur.lab") / "stored"
 ARMS = ("cart", "optimal")
 # TE2Rules takes scikit-learn's trees, and lists were run on these.
-OWN_ARMS = {"lists": ("cart",), "merged": ("cart",), "te2rules": ("cart",), "sparse": ("streed", "contree")}
-STUDIES = ("splits", "by_folds", "beyond", "lists", "merged", "te2rules", "readings", "sparse")
+OWN_ARMS = {"lists": ("cart",), "te2rules": ("cart",), "sparse": ("streed", "contree")}
+STUDIES = ("splits", "beyond", "lists", "te2rules", "readings", "sparse")
 COUNTED = ("runtime", "operations", "deterministic_states", "many_classes")
-PART_STUDIES = ("sparse",)  # of which each data set has the splits that there was time for
+PART_STUDIES = ("sparse",)  # each data set has the splits that there was time for
 DIGITS = 9  # kept of every number
-WORDS = ("learner", "dataset", "method", "settings")
 VERSIONS = ("secateur", "scikit-learn", "te2rules", "pystreed", "pycontree")
 
 
@@ -66,8 +66,9 @@ def load_study(study: str, arm: str) -> list[dict[str, Any]]:
 
 def load_table(arm: str) -> list[dict[str, Any]]:
     """Read the means and standard deviations over the splits of the paper's four procedures."""
-    lines = (STORED / f"{arm}_by_dataset.csv").read_text(encoding="utf-8").splitlines()
-    return [{k: v if k in WORDS else float(v) for k, v in row.items()} for row in csv.DictReader(lines)]
+    with (STORED / f"{arm}_by_dataset.csv").open(encoding="utf-8") as file:
+        rows: list[dict[str, Any]] = pd.read_csv(file, keep_default_na=False).to_dict("records")
+    return rows
 
 
 def load_counted(name: str) -> Any:
@@ -76,10 +77,7 @@ def load_counted(name: str) -> Any:
 
 
 def store_run(output: Path, stored: Path) -> list[str]:
-    """Take what is finished from the output directory of a run; return what was taken.
-
-    Of a study, the splits are taken that all data sets of an arm have; of proved trees, all that there are.
-    """
+    """Take the splits that all data sets of an arm have from the output of a run; of proved trees, all there are."""
     taken = []
     for study in STUDIES:
         if (output / study).is_dir():

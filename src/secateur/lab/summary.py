@@ -1,16 +1,18 @@
 """Means over splits and data sets, beside the paper's numbers."""
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from secateur.lab.protocol import DATASETS, METHODS, METRICS, N_SPLITS
 from secateur.methods import find_method
+from secateur.tree.shares import none_if_nan
 
 NO_SPREAD = 1e-9  # a standard error that is rounding only
 LEAST_SPLITS = 5  # fewer say nothing about how much splits differ
@@ -28,6 +30,11 @@ class Cell:
     ours: float
     theirs: float
     distance: float  # the difference in standard errors; NaN where there are too few splits
+
+
+def list_rows(splits: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """List the rows of all splits, each with its data set."""
+    return pd.DataFrame([{"dataset": split["dataset"], **row} for split in splits for row in split["rows"]])
 
 
 def summarize(splits: Sequence[dict[str, Any]], learner: str, tolerances: Mapping[str, float]) -> list[dict[str, Any]]:
@@ -59,21 +66,13 @@ def aggregate(table: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def describe_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     """Take the mean and the standard deviation of every metric, over the rows for which it is defined."""
+    frame = pd.DataFrame(rows, columns=list(METRICS)).astype(np.float64)
+    frame["irc_per_rule_pct"] = frame["irc_per_rule_pct"].mask(frame["rule_irc_pct"] == 0)
+    means, spreads = frame.mean().to_dict(), frame.std().to_dict()
     described: dict[str, float | None] = {}
     for column in METRICS:
-        values = [row[column] for row in rows if _is_defined(row, column)]
-        mean = fmean(values) if values else math.nan
-        described |= {column: mean, f"{column}_sd": stdev(values) if len(values) > 1 else None}
+        described |= {column: means[column], f"{column}_sd": none_if_nan(spreads[column])}
     return described
-
-
-def _is_defined(row: Mapping[str, Any], column: str) -> bool:
-    """Whether a metric is defined: what share of a rule is deleted is not where no rule has a deletion.
-
-    Splits that were stored as 0 there count as undefined, too.
-    """
-    value = row[column]
-    return value is not None and value == value and (column != "irc_per_rule_pct" or row["rule_irc_pct"] != 0)
 
 
 def compare(table: Sequence[dict[str, Any]], beside: str, columns: Sequence[str] = PAPER_COLUMNS) -> list[Cell]:
@@ -124,18 +123,11 @@ def expected_aggregate() -> list[dict[str, Any]]:
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     """Write rows as CSV; numbers keep six digits after the point."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({k: f"{v:.6f}" if isinstance(v, float) else "" if v is None else v for k, v in row.items()})
-    return buffer.getvalue()
+    text: str = pd.DataFrame(rows).to_csv(index=False, float_format="%.6f", lineterminator="\n")
+    return text
 
 
 def _read(name: str) -> list[dict[str, Any]]:
-    text = (files("secateur.lab") / "expected" / name).read_text(encoding="utf-8")
-    words = ("learner", "dataset", "method")
-    return [
-        {key: value if key in words else float(value) for key, value in row.items()}
-        for row in csv.DictReader(text.splitlines())
-    ]
+    with (files("secateur.lab") / "expected" / name).open(encoding="utf-8") as file:
+        rows: list[dict[str, Any]] = pd.read_csv(file).to_dict("records")
+    return rows

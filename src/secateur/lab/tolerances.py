@@ -5,11 +5,12 @@ The paper does not print its ε. Ours is the value of its grid whose M1-P number
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
 
+import pandas as pd
+
 from secateur.lab.protocol import DATASETS, GRID, TOLERANCES, Arm
-from secateur.lab.summary import HEADLINES, compare, summarize
+from secateur.lab.summary import HEADLINES, compare, list_rows, summarize
 
 CONFLICT_CEILING = 5.0
 
@@ -26,28 +27,26 @@ class Choice:
 
 def choose_tolerances(arms: Sequence[Sequence[dict[str, Any]]]) -> list[Choice]:
     """Pick one tolerance a data set, shared by the arms whose splits are given."""
-    choices = []
-    for dataset in DATASETS:
-        removed: dict[float, float] = {}
-        feasible = []
-        for tolerance in GRID:
-            means = [_means(splits, dataset, tolerance) for splits in arms]
-            if not all(means):
-                break
-            removed[tolerance] = fmean(mean["removed_pct"] for mean in means)
-            if all(mean["delta_accuracy_pp"] >= 0 and mean["conflict_pct"] <= CONFLICT_CEILING for mean in means):
-                feasible.append(tolerance)
-        if removed:
-            picked = max(feasible, key=lambda tolerance: removed[tolerance]) if feasible else None
-            choices.append(Choice(dataset, picked, TOLERANCES[dataset], removed))
-    return choices
+    rows = pd.concat([list_rows(splits).assign(arm=arm) for arm, splits in enumerate(arms)])
+    columns = ["removed_pct", "delta_accuracy_pp", "conflict_pct"]
+    means = rows[rows["method"] == "M1-P"].groupby(["dataset", "tolerance", "arm"])[columns].mean()
+    is_feasible = (means["delta_accuracy_pp"] >= 0) & (means["conflict_pct"] <= CONFLICT_CEILING)
+    removed = means["removed_pct"].groupby(level=["dataset", "tolerance"]).mean()
+    feasible = removed[is_feasible.groupby(level=["dataset", "tolerance"]).all()]
+    return [
+        Choice(
+            dataset,
+            float(feasible[dataset].idxmax()) if dataset in feasible else None,
+            TOLERANCES[dataset],
+            removed[dataset].to_dict(),
+        )
+        for dataset in DATASETS
+        if dataset in removed
+    ]
 
 
 def count_nearest(arm: Arm, splits: Sequence[dict[str, Any]], *, in_points: bool = False) -> int:
-    """Count the data sets of an arm on which M1-P is nearest to the paper at our tolerance, of all in the grid.
-
-    Near is the root mean square difference of the five headline numbers, in standard errors or in points.
-    """
+    """Count the data sets of an arm on which M1-P is nearest to the paper's headlines at our tolerance of the grid."""
     far: dict[str, dict[float, float]] = {}
     for tolerance in GRID:
         table = summarize(splits, arm.learner, dict.fromkeys(DATASETS, tolerance))
@@ -55,16 +54,3 @@ def count_nearest(arm: Arm, splits: Sequence[dict[str, Any]], *, in_points: bool
             sums = far.setdefault(cell.dataset, dict.fromkeys(GRID, 0.0))
             sums[tolerance] += (cell.ours - cell.theirs if in_points else cell.distance) ** 2
     return sum(min(GRID, key=lambda one: sums[one]) == TOLERANCES[dataset] for dataset, sums in far.items())
-
-
-def _means(splits: Sequence[dict[str, Any]], dataset: str, tolerance: float) -> dict[str, float]:
-    """Average over the splits of a data set; empty where there are none."""
-    rows = [
-        row
-        for split in splits
-        if split["dataset"] == dataset
-        for row in split["rows"]
-        if row["method"] == "M1-P" and row["tolerance"] == tolerance
-    ]
-    columns = ("removed_pct", "delta_accuracy_pp", "conflict_pct") if rows else ()
-    return {column: fmean(row[column] for row in rows) for column in columns}

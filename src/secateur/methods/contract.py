@@ -129,7 +129,7 @@ class Why(IntEnum):
 
 @dataclass(frozen=True)
 class Problem:
-    """A tree, what is known about it, and the training rows."""
+    """A tree, its facts, and the training rows."""
 
     tree: Tree
     paths: Paths
@@ -184,7 +184,7 @@ class Deletions:
     def keep_all(cls, paths: Paths, why: Why, *, has_numbers: bool = True) -> Deletions:
         """Start with every condition kept for the same reason; without numbers, each stands for all conditions."""
         size = len(paths.links)
-        make = np.full if has_numbers else _repeat
+        make: Any = np.full if has_numbers else lambda size, value: np.broadcast_to(value, size)
         before, after, number = (make(size, np.nan) for _ in range(3))
         return cls(
             deleted=np.zeros(size, dtype=bool),
@@ -195,6 +195,15 @@ class Deletions:
             node=make(size, np.int32(-1)),
         )
 
+    @classmethod
+    def keep_by_sign(cls, paths: Paths) -> Deletions:
+        """Start with every condition kept, matched and neutral ones for that reason, with how the class share moves."""
+        result = cls.keep_all(paths, Why.UNTOUCHED)
+        result.number[:] = paths.shift
+        result.keep(paths.matched, Why.MATCHED)
+        result.keep(~paths.matched & ~paths.mismatched, Why.NEUTRAL)
+        return result
+
     def delete(self, entries: Any, why: Why) -> None:
         """Mark entries (an index or mask) as deleted for a reason."""
         self.deleted[entries] = True
@@ -204,10 +213,6 @@ class Deletions:
         """Mark entries (an index or mask) as kept for a reason."""
         self.deleted[entries] = False
         self.why[entries] = why
-
-
-def _repeat(size: int, value: Any) -> NDArray[Any]:
-    return np.broadcast_to(value, size)
 
 
 class Asks(Enum):

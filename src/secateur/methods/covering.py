@@ -2,11 +2,16 @@
 
 A line may stand for leaves of one class whose values lie in one *window*: no two of them differ by more than twice the
 tolerance. Its conditions are those of one of its leaves, deleted root to leaf while every leaf that they meet in the
-section is such a leaf. Every leaf of the section lies in a line, or in the window of "otherwise".
+section is such a leaf. Every leaf of the section lies in a line, or in the window of "otherwise". Where columns have
+costs, a condition counts as much as its column costs; lines without conditions on dear columns are tried, too.
 
 The cover is greedy: the line that contains the most further leaves per condition comes next; at the end, what became
 superfluous goes. Ties go to the line with more leaves, then to source order. Of the windows that may be left to
 "otherwise", the one wins that leaves the fewest conditions, then lines, then the most training rows in it.
+
+A *cut* into sections is a set of nodes such that every path from the root meets exactly one. For each number of
+sections the cut with the fewest conditions is found by dynamic programming over the first splits; a split between
+sections prints two.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -23,17 +28,60 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.kernels.running import run_contained, run_deletion
-from secateur.methods.leaf_masks import Edge, LeafMasks, Span, list_places, make_mask, meet_edges, pack_flags
-from secateur.methods.leaf_values import LeafValues, Stated, Window
+from secateur.errors import ParameterError
+from secateur.kernels.running import run_deletion
+from secateur.methods.leaves import (
+    Edge,
+    LeafMasks,
+    LeafValues,
+    Span,
+    Stated,
+    Window,
+    list_places,
+    make_mask,
+    pack_flags,
+)
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["Candidate", "Cover", "Line", "cover_by", "cover_large", "cover_leaves", "delete_near"]
+__all__ = [
+    "HEADING",
+    "Candidate",
+    "Cover",
+    "Cut",
+    "Line",
+    "Prices",
+    "Sections",
+    "choose_cut",
+    "count_one",
+    "count_sections",
+    "cover_by",
+    "cover_large",
+    "cover_leaves",
+    "delete_near",
+    "find_cuts",
+    "sum_prices",
+]
 
 # Pairs of a leaf and a window that are tried in one section. Beyond, windows are thinned out.
 MOST_TRIED = 200_000
 MANY_LEAVES = 2_000  # nobody reads the rules of so many leaves one by one: they are made by walks
+
+
+Prices = Callable[[int], float]  # what a condition on a feature costs
+
+
+def count_one(feature: int) -> float:
+    """Let every condition cost the same."""
+    return 1
+
+
+def sum_prices(tree: Tree, paths: Paths, kept: NDArray[np.bool_], prices: Prices) -> list[float]:
+    """Add up what the kept conditions of each leaf's rule cost."""
+    of_feature = np.array([prices(feature) for feature in range(tree.n_features)])
+    own = of_feature[tree.feature[paths.parent[paths.links[kept]]]]
+    costs: list[float] = np.bincount(paths.rule[kept], own, paths.n_rules).tolist()
+    return costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +92,7 @@ class Candidate:
     met: int
     inside: int
     kept: dict[int, tuple[int, ...]]  # by the place of a leaf that they come from, which edges of its path they are
+    costs: dict[int, float]  # by that place, what they cost
 
     @cached_property
     def first(self) -> int:
@@ -51,9 +100,9 @@ class Candidate:
         return next(iter(self.kept))
 
     @cached_property
-    def cost(self) -> int:
-        """Number of conditions."""
-        return len(self.kept[self.first])
+    def cost(self) -> float:
+        """What its conditions cost: their number, unless columns have costs of their own."""
+        return self.costs[self.first]
 
 
 class Line(NamedTuple):
@@ -67,6 +116,11 @@ class Line(NamedTuple):
         """Which edges of the leaf's path are kept, counted from the root."""
         return self.candidate.kept[self.place]
 
+    @property
+    def cost(self) -> float:
+        """What its conditions cost."""
+        return self.candidate.costs[self.place]
+
 
 class Cover(NamedTuple):
     """What a section writes."""
@@ -77,22 +131,23 @@ class Cover(NamedTuple):
     possible: int  # the leaves of the section that some possible row reaches
 
     @property
-    def cost(self) -> tuple[int, int]:
-        """Conditions, and lines beside "otherwise"."""
+    def cost(self) -> tuple[float, int]:
+        """What conditions cost, and lines beside "otherwise"."""
         return _sum(self.lines)
 
 
 def cover_leaves(
     masks: LeafMasks,
-    paths: Sequence[Sequence[Edge]],
+    paths: Sequence[Conjunction],
     depth: int,
     places: range,
     leaves: LeafValues,
     default: int | None = None,
+    prices: Prices = count_one,
 ) -> Cover:
     """Cover the leaves of a section by lines of its own.
 
-    ``paths`` has the edges of each leaf from the root on; the first ``depth`` of them lead to the section, whose leaves
+    ``paths`` are those of the leaves from the root on; the first ``depth`` of them lead to the section, whose leaves
     are ``places``. "Otherwise" is of the class ``default`` if that occurs.
     """
     possible = [place for place in places if masks.possible >> place & 1]
@@ -102,7 +157,7 @@ def cover_leaves(
         return Cover((), Window(leaves.class_ids[places[0]], 0), 0, 0)
     if len(windows) == 1:
         return Cover((), windows[0], section, section)
-    candidates = _find_candidates(masks, paths, depth, section, windows, possible)
+    candidates = _find_candidates(masks, paths, depth, section, windows, possible, prices)
     return cover_by(candidates, possible, windows, leaves, default)
 
 
@@ -124,7 +179,7 @@ def cover_by(
     # No cover of some leaves can cost less than each leaf's share of the cheapest line that contains it.
     least = {c: _share_costs(own) for c, own in by_class.items()}
 
-    def find_others(window: Window) -> tuple[int, int]:
+    def find_others(window: Window) -> tuple[float, int]:
         sums = [_sum(lines) for c, lines in whole.items() if c != window.class_id]
         return sum(cost for cost, _ in sums), sum(n_lines for _, n_lines in sums)
 
@@ -170,7 +225,7 @@ def delete_near(tree: Tree, paths: Paths, leaves: LeafValues) -> tuple[NDArray[n
         if value not in far:
             far[value] = pack_flags(leaves.find_off(leaves.class_ids[place], Stated(value, value, value)))
         edges = [masks.edge(link) for link in links[first:last]]
-        kept = _Shortening(masks, edges, masks.possible).delete(far[value])
+        kept = _Shortening(Conjunction(masks, edges), 0, masks.possible).delete(far[value]).kept
         deleted[[first + edge for edge in kept]] = False
         for edge in kept:
             met = masks.met_by(edges[other] for other in kept if other != edge) & far[value]
@@ -187,48 +242,50 @@ def _relabel(tree: Tree, paths: Paths, levels: Sequence[Window]) -> tuple[Tree, 
     return relabelled, Paths(relabelled, paths.rf_tol)
 
 
-def cover_large(tree: Tree, paths: Paths, leaves: LeafValues, default: int | None = None) -> Cover:
+def cover_large(
+    tree: Tree, paths: Paths, leaves: LeafValues, default: int | None = None, prices: Prices = count_one
+) -> Cover:
     """Cover all leaves of a large tree by walks: each leaf is tried for one window, and windows do not overlap."""
     levels = leaves.list_levels(range(paths.n_rules))
     relabelled, own_paths = _relabel(tree, paths, levels)
     labels = relabelled.leaf_class
     deleted = run_deletion("delete_links", relabelled, own_paths)
-    reached, runs = (run_contained(relabelled, own_paths, gone) for gone in (np.zeros_like(deleted), deleted))
-    possible = np.unique(reached[:, 0])
-    is_possible = np.zeros(paths.n_rules, dtype=bool)
-    is_possible[possible] = True
-    inside: list[list[int]] = [[] for _ in range(paths.n_rules)]
-    for rule, first, last in runs.tolist():
-        inside[rule] += [leaf for leaf in range(first, last) if is_possible[leaf]]
+    masks = LeafMasks(tree, paths)
+    possible = list_places(masks.possible)
     entries = np.flatnonzero(~deleted)
     kept = (entries - paths.offsets[paths.rule[entries]]).tolist()
     begin = np.searchsorted(entries, paths.offsets).tolist()
-    is_left = make_mask(possible.tolist())
-    met_at = [level.leaves & is_left for level in levels]
+    costs = sum_prices(tree, paths, ~deleted, prices)
+    met_at = [level.leaves & masks.possible for level in levels]
     candidates = []
-    for place in possible.tolist():
+    for place in possible:
         own = tuple(kept[begin[place] : begin[place + 1]])
+        inside = masks.inside(map(masks.edge, paths.links[entries[begin[place] : begin[place + 1]]].tolist()))
         # Which leaves a line meets is not listed; all of them are of its level, whose share and window it states.
         met = met_at[labels[paths.leaf_ids[place]]]
-        candidates.append(Candidate(leaves.class_ids[place], met, make_mask(inside[place]), {place: own}))
+        candidates.append(Candidate(leaves.class_ids[place], met, inside, {place: own}, {place: costs[place]}))
     windows = [Window(level.class_id, met) for level, met in zip(levels, met_at, strict=True) if met]
-    return cover_by(candidates, possible.tolist(), windows, leaves, default)
+    return cover_by(candidates, possible, windows, leaves, default)
 
 
-def _sum(lines: Iterable[Line]) -> tuple[int, int]:
-    costs = [len(line.kept) for line in lines]
+def _sum(lines: Iterable[Line]) -> tuple[float, int]:
+    costs = [line.cost for line in lines]
     return sum(costs), len(costs)
 
 
 def _find_candidates(
     masks: LeafMasks,
-    paths: Sequence[Sequence[Edge]],
+    paths: Sequence[Conjunction],
     depth: int,
     section: int,
     windows: Sequence[Window],
     places: Sequence[int],
+    prices: Prices,
 ) -> list[Candidate]:
-    """Shorten the conditions of each leaf for each window that it lies in; equal conditions are one candidate."""
+    """Shorten the conditions of each leaf for each window that it lies in; equal conditions are one candidate.
+
+    They are deleted root to leaf, and once more with those on dear columns first.
+    """
     found: dict[tuple[int, frozenset[tuple[int, Span]]], Candidate] = {}
     tried = _thin(windows, len(places))
     windows_of: dict[int, list[Window]] = {place: [] for place in places}
@@ -236,17 +293,22 @@ def _find_candidates(
         for place in list_places(window.leaves):
             windows_of[place].append(window)
     for place, own in windows_of.items():
-        edges = paths[place][depth:]
-        shortening = _Shortening(masks, edges, section)
-        for window in own:
-            kept = shortening.delete(section & ~window.leaves)
-            conditions = [edges[edge] for edge in kept]
-            key = window.class_id, frozenset(meet_edges(conditions).items())
-            if key not in found:
-                found[key] = Candidate(
-                    window.class_id, masks.met_by(conditions) & section, masks.inside(conditions) & section, {}
-                )
-            found[key].kept.setdefault(place, tuple(depth + edge for edge in kept))
+        edges, from_root = paths[place].edges, range(depth, len(paths[place].edges))
+        costs = [prices(feature) for feature, _ in edges]
+        dear_first = sorted(from_root, key=lambda edge, costs=costs: -costs[edge])  # type: ignore[misc]
+        ways: list[tuple[Sequence[int], _Shortening]] = [(range(len(edges)), _Shortening(paths[place], depth, section))]
+        if dear_first != list(from_root):
+            ways.append((dear_first, _Shortening(Conjunction(masks, [edges[edge] for edge in dear_first]), 0, section)))
+        for order, shortening in ways:
+            for window in own:
+                short = shortening.delete(section & ~window.leaves)
+                kept = tuple(sorted(order[edge] for edge in short.kept))
+                key = window.class_id, short.conditions
+                if key not in found:
+                    inside = masks.inside(short.conditions) & section
+                    found[key] = Candidate(window.class_id, short.met, inside, {}, {})
+                found[key].kept.setdefault(place, kept)
+                found[key].costs.setdefault(place, sum(costs[edge] for edge in kept))
     return list(found.values())
 
 
@@ -270,37 +332,63 @@ def _thin(windows: Sequence[Window], n_leaves: int) -> Sequence[Window]:
     return chosen
 
 
-class _Shortening:
-    """Delete conditions of one leaf, for one set of leaves after another that must not be met."""
+class _Shortened(NamedTuple):
+    """What deletion left of the conditions of a leaf."""
 
-    def __init__(self, masks: LeafMasks, edges: Sequence[Edge], section: int) -> None:
-        self._masks, self._edges, self._section = masks, edges, section
-        self._later: list[Span | None] = []  # what the later conditions on an edge's feature allow
-        whole: dict[int, Span] = {}
+    kept: tuple[int, ...]  # which edges
+    met: int  # the leaves that they meet
+    conditions: frozenset[tuple[int, Span]]  # what they allow each feature that they ask
+    witnesses: list[int]  # leaves that must not be met, one set of them for each edge that keeps such leaves out
+
+
+class Conjunction:
+    """Edges one after another, and what those from each on allow its feature, with the leaves that this meets."""
+
+    def __init__(self, masks: LeafMasks, edges: Sequence[Edge]) -> None:
+        self.masks, self.edges = masks, edges
+        self.later: list[tuple[Span, int]] = []  # what later edges allow
+        self.whole: list[tuple[Span, int]] = []  # what they allow together with the edge
+        found: dict[int, tuple[Span, int]] = {}
         for feature, span in reversed(edges):
-            self._later.append(whole.get(feature))
-            whole[feature] = whole[feature].meet(span) if feature in whole else span
-        self._later.reverse()
-        self._whole, self._held = whole, {feature: masks.meets(feature, span) for feature, span in whole.items()}
-        self._known: list[tuple[tuple[int, ...], int, list[int]]] = []  # what is kept, is met, and must not be
+            if feature not in found:
+                domain = masks.domain(feature)
+                found[feature] = domain, masks.meets(feature, domain)
+            self.later.append(found[feature])
+            both = found[feature][0].meet(span)
+            found[feature] = both, masks.meets(feature, both)
+            self.whole.append(found[feature])
+        self.later.reverse()
+        self.whole.reverse()
 
-    def delete(self, bad: int) -> tuple[int, ...]:
-        """Delete root to leaf while no bad leaf is met; tell which edges are kept."""
-        for kept, met, witnesses in self._known:
+
+class _Shortening:
+    """Delete conditions of one leaf after its first edges, for one set of leaves after another that must not be met."""
+
+    def __init__(self, path: Conjunction, depth: int, section: int) -> None:
+        self._path, self._depth, self._section = path, depth, section
+        self._spans: dict[int, Span] = {}
+        self._held: dict[int, int] = {}
+        for (feature, _), (span, met) in zip(reversed(path.edges[depth:]), reversed(path.whole[depth:]), strict=True):
+            self._spans[feature], self._held[feature] = span, met
+        self._known: list[_Shortened] = []
+
+    def delete(self, bad: int) -> _Shortened:
+        """Delete root to leaf while no bad leaf is met."""
+        for known in self._known:
             # The same decisions are taken: what is deleted meets no bad leaf, what is kept would, as a witness says.
-            if not met & bad and all(witness & bad for witness in witnesses):
-                return kept
-        meets, domain = self._masks.meets, self._masks.domain
-        spans, held = dict(self._whole), dict(self._held)
+            if not known.met & bad and all(witness & bad for witness in known.witnesses):
+                return known
+        path, spans, held = self._path, dict(self._spans), dict(self._held)
         earlier: dict[int, Span] = {}
         kept_edges, witnesses = [], []
-        for place, (feature, span) in enumerate(self._edges):
-            before, later = earlier.get(feature), self._later[place]
-            rest = before if later is None else later if before is None else before.meet(later)
-            if rest is None:
-                rest = domain(feature)
+        for place in range(self._depth, len(path.edges)):
+            feature, span = path.edges[place]
+            before, (rest, widened) = earlier.get(feature), path.later[place]
+            if before is not None:
+                rest = before.meet(rest)
             if rest != spans[feature]:
-                widened = meets(feature, rest)
+                if before is not None:
+                    widened = path.masks.meets(feature, rest)
                 met = widened & bad
                 for other, mask in held.items():
                     if not met:
@@ -316,8 +404,8 @@ class _Shortening:
         met = self._section
         for mask in held.values():
             met &= mask
-        self._known.append((tuple(kept_edges), met, witnesses))
-        return tuple(kept_edges)
+        self._known.append(_Shortened(tuple(kept_edges), met, frozenset(earlier.items()), witnesses))
+        return self._known[-1]
 
 
 def _share_costs(candidates: Iterable[Candidate]) -> dict[int, float]:
@@ -365,10 +453,90 @@ def _choose(candidates: Sequence[Candidate], needed: int) -> list[Line]:
 
 
 def _drop_superfluous(chosen: list[Line], needed: int) -> list[Line]:
-    """Drop lines all of whose needed leaves others contain, the longest first."""
+    """Drop lines all of whose needed leaves others contain, the dearest first."""
     own = {line.place: list_places(line.candidate.inside & needed) for line in chosen}
     times = Counter(place for places in own.values() for place in places)
-    for line in sorted(chosen, key=lambda line: -len(line.kept)):
+    for line in sorted(chosen, key=lambda line: -line.cost):
         if all(times[place] > 1 for place in own[line.place]):
             times.subtract(own.pop(line.place))
     return [line for line in chosen if line.place in own]
+
+
+FEW_SECTIONS, MOST_SECTIONS = 4, 8  # with "auto": as many as there are classes, between these
+HEADING = 2  # conditions that a split between sections prints
+LEAST_SAVING = 3  # printed conditions that a split must save with "auto"
+
+
+class Sections(NamedTuple):
+    """How many sections there may be, and how many conditions each split between them must save."""
+
+    most: int
+    saving: int
+
+
+def count_sections(asked: Any, n_classes: int) -> Sections:
+    """Check the number of sections that was asked for, or find one."""
+    if isinstance(asked, str) and asked == "auto":
+        return Sections(min(max(n_classes, FEW_SECTIONS), MOST_SECTIONS), LEAST_SAVING)
+    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+        raise ParameterError(f"Expected sections as 'auto' or a number from 1, found {asked!r}.")
+    return Sections(asked, 0)
+
+
+class Cut(NamedTuple):
+    """Sections, by the node that each begins at, left to right, and what each of them writes."""
+
+    nodes: tuple[int, ...]
+    covers: tuple[Cover, ...]
+    n_conditions: float  # headings among them; what they cost, where columns have costs
+    n_lines: int
+
+    @property
+    def cost(self) -> tuple[float, int]:
+        """Conditions, then lines."""
+        return self.n_conditions, self.n_lines
+
+
+def find_cuts(
+    masks: LeafMasks,
+    tree: Tree,
+    paths: Paths,
+    leaves: LeafValues,
+    most: int,
+    default: int | None = None,
+    prices: Prices = count_one,
+) -> dict[int, Cut]:
+    """Find the shortest cut for each number of sections up to a most; the tree is one over possible rows."""
+    offsets, links = paths.offsets.tolist(), paths.links.tolist()
+    edges = [Conjunction(masks, [masks.edge(link) for link in links[first:last]]) for first, last in pairwise(offsets)]
+    first_leaf, last_leaf = tree.leaf_runs
+
+    def find(node: int, depth: int, most: int) -> dict[int, Cut]:
+        places = range(int(first_leaf[node]), int(last_leaf[node]))
+        cover = cover_leaves(masks, edges, depth, places, leaves, default, prices)
+        n_conditions, n_lines = cover.cost
+        found = {1: Cut((node,), (cover,), n_conditions, n_lines + 1)}
+        if most < 2 or not n_conditions:
+            return found
+        left, right = (
+            find(int(children[node]), depth + 1, most - 1) for children in (tree.children_left, tree.children_right)
+        )
+        for i, one in left.items():
+            for j, other in right.items():
+                joined = Cut(
+                    one.nodes + other.nodes,
+                    one.covers + other.covers,
+                    one.n_conditions + other.n_conditions + HEADING * prices(int(tree.feature[node])),
+                    one.n_lines + other.n_lines,
+                )
+                if i + j <= most and (i + j not in found or joined.cost < found[i + j].cost):
+                    found[i + j] = joined
+        return found
+
+    return find(0, 0, most)
+
+
+def choose_cut(cuts: dict[int, Cut], *, saving: int) -> Cut:
+    """Choose the shortest cut, where each split between sections must save so many conditions."""
+    costs = {number: cut.n_conditions + saving * (number - 1) for number, cut in cuts.items()}
+    return cuts[min(cuts, key=lambda number: (costs[number], -number if saving else number, cuts[number].n_lines))]

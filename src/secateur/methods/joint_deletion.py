@@ -5,10 +5,10 @@ tolerance; or if no line holds and "otherwise" is off. A row on which several li
 the budget holds in whatever order lines are read.
 
 Moves are deleting a condition, at the price of the rows then off, and dropping a line, at that price divided by its
-conditions and one. The cheapest move that keeps to the budget is taken: of all rows, and of the rows of each class that
-the tree predicts; on the training rows, and on their mixture with shuffled copies from
-:mod:`secateur.methods.row_mixture`. Ties go to conditions before lines, then to the order of lines. A larger budget
-goes on where a smaller one ended; so one run gives the lists of all budgets.
+conditions and one; a condition on a column that costs more counts for as many. The cheapest move that keeps to the
+budget is taken: of all rows, and of the rows of each class that the tree predicts; on the training rows, and on their
+mixture with shuffled copies from :mod:`secateur.methods.row_mixture`. Ties go to conditions before lines, then to the
+order of lines. A larger budget goes on where a smaller one ended; so one run gives the lists of all budgets.
 
 Rows that reach one leaf and pass the same conditions are one *cell*. A move changes few cells, and only the prices of
 lines that look at them are made again.
@@ -20,18 +20,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.coverage import pack_links
-from secateur.methods.row_mixture import MixedRows
+from secateur.methods.row_mixture import CodedSplits, MixedRows
 from secateur.tree.tree import Tree
 
 __all__ = ["Budgeted", "JointDeletion", "JointRows", "Written"]
 
 MANY_CELLS = 0.5  # cells that there are for each row where rows are taken one by one
+MOST_KINDS = 1 << 62
+BITS = np.left_shift(1, np.arange(8)).astype(np.uint8)  # of cells in their byte
+MOST_PAIRS = 1 << 17  # of a line and a cell that are looked at together
 
 
 class Written(NamedTuple):
@@ -40,6 +42,7 @@ class Written(NamedTuple):
     section: int  # number of its section
     links: NDArray[np.int32]  # the edges of its conditions, without those of the heading
     is_off: NDArray[np.bool_]  # of each leaf, by place: whether the line would be off for its rows
+    costs: NDArray[np.float64]  # of each condition: as many conditions it counts for
 
 
 @dataclass(frozen=True)
@@ -58,37 +61,43 @@ class JointRows:
     """Training rows and shuffled copies in the order of their leaves: what they pass, and what they are worth."""
 
     def __init__(self, tree: Tree, mixture: MixedRows) -> None:
-        paths = mixture.paths
-        self._masks = pack_links(tree, mixture.coded.read(), mixture.coded.features)
+        self._paths, self._codes, self._splits = mixture.paths, mixture.coded.codes, CodedSplits(tree, mixture.coded)
+        paths = self._paths
         self.n_rows, self.first, self.last = mixture.n_rows, mixture.first, mixture.last
-        place_of = np.zeros(tree.n_nodes, dtype=np.int64)
+        place_of = np.zeros(tree.n_nodes, dtype=np.int32)
         place_of[paths.leaf_ids] = np.arange(paths.n_rules)
         self.leaf = place_of[mixture.leaf_ids]
         classes = np.unique(paths.leaf_class)
-        self.group, self.n_groups = np.searchsorted(classes, paths.leaf_class)[self.leaf], len(classes)
+        self.group_of_leaf, self.n_groups = np.searchsorted(classes, paths.leaf_class), len(classes)
         self.units = np.stack([mixture.mixed, mixture.real]).astype(np.float64)  # whole numbers: sums are exact
-        self.whole = _add_up(self.group, self.units, self.n_groups)  # units of each class
+        self.whole = _add_up(self.group_of_leaf[self.leaf], self.units, self.n_groups)  # units of each class
         self.totals = mixture.mixed_total, mixture.real_total
 
     def pass_link(self, link: int, span: slice) -> NDArray[np.bool_]:
         """Whether some rows satisfy an edge."""
-        first = span.start // 8
-        mask = self._masks[link].view(np.uint8)[first : -(-span.stop // 8)]
-        return np.unpackbits(mask, bitorder="little").view(bool)[span.start - 8 * first :][: span.stop - span.start]
+        node = self._paths.parent[[link]]
+        left: NDArray[np.bool_] = self._splits.go_left(node, self._codes[self._splits.column[node], span])[0]
+        return left if self._paths.is_left[link] else ~left
 
     def find_cells(self, links: NDArray[np.int32], span: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Find a row of each cell, and the cell of each row, among rows that follow each other."""
         _, chosen, kind = np.unique(self.leaf[span], return_index=True, return_inverse=True)
-        first = 0
-        while first < len(links):
-            if len(chosen) > MANY_CELLS * len(kind):  # few rows would still be put together
-                return np.arange(len(kind)), np.arange(len(kind))
-            some = links[first : first + 62 - int(kind.max(initial=0)).bit_length()]  # as many as fit into a number
-            for link in some.tolist():
-                kind = (kind << 1) | self.pass_link(link, span)
-            _, chosen, kind = np.unique(kind, return_index=True, return_inverse=True)
-            first += len(some)
-        return chosen, kind
+        n_kinds, nodes = len(chosen), np.unique(self._paths.parent[links])
+        columns = self._splits.column[nodes]
+        for column in np.unique(columns).tolist():
+            own, codes = nodes[columns == column], np.arange(self._splits.n_codes[column])
+            # Codes that go the same way everywhere are alike.
+            left = self._splits.go_left(own, np.broadcast_to(codes, (len(own), len(codes))))
+            _, alike = np.unique(np.packbits(left, axis=0), axis=1, return_inverse=True)
+            n_alike = int(alike.max()) + 1
+            if n_kinds * n_alike >= MOST_KINDS:
+                _, chosen, kind = np.unique(kind, return_index=True, return_inverse=True)
+                n_kinds = len(chosen)
+                if n_kinds > MANY_CELLS * len(kind):  # few rows would still be put together
+                    return np.arange(len(kind)), np.arange(len(kind))
+            kind = kind * n_alike + alike.ravel()[self._codes[column, span]]
+            n_kinds *= n_alike
+        return np.unique(kind, return_index=True, return_inverse=True)[1:]
 
 
 class JointDeletion:
@@ -106,26 +115,13 @@ class JointDeletion:
         rest_is_off: Sequence[NDArray[np.bool_]],
     ) -> None:
         self._rows = rows
-        self._lengths = np.array([len(line.links) for line in lines], dtype=np.int64)  # conditions that are left
-        self._line_of = np.repeat(np.arange(len(lines)), self._lengths)  # of each condition
-        self._begin = np.concatenate([[0], np.cumsum(self._lengths)])
-        self._price = np.zeros((2, rows.n_groups, len(self._line_of)))  # by kind of rows and class
-        self._drop_price = np.zeros((2, rows.n_groups, len(lines)))
-        # What conditions cost, and lines for each condition and one; infinite of those that went.
-        self._rated, self._drop_rated = np.zeros(len(self._line_of)), np.zeros(len(lines))
-        self._sections, self._section_of, self._spent = [], [], np.zeros_like(rows.whole)
+        self._begin = np.cumsum([0, *(len(line.links) for line in lines)])
+        self._sections, self._spent = [], np.zeros_like(rows.whole)
         for number, node in enumerate(nodes):
-            own = [index for index, line in enumerate(lines) if line.section == number]
-            first = own[0] if own else 0
+            own = [line for line in lines if line.section == number]
             span = slice(int(rows.first[node]), int(rows.last[node]))
-            section = _Section(rows, span, [lines[index] for index in own], rest_is_off[number])
-            self._sections.append((first, section))
-            self._section_of += [number] * len(own)
-            self._spent += section.spent
-            for index in own:
-                self._note(index)
-            self._rate(number)
-        self._is_deleted, self._cost = np.zeros(len(self._line_of), dtype=bool), np.zeros((len(self._line_of), 3))
+            self._sections.append(_Section(rows, span, number, own, rest_is_off[number]))
+            self._spent += self._sections[-1].find_spent()
 
     @property
     def off(self) -> float:
@@ -139,191 +135,232 @@ class JointDeletion:
         share = Fraction(str(budget))
         limits = np.array([[math.floor(share * int(units)) for units in row] for row in self._rows.whole], np.float64)
         totals = np.array([math.floor(share * units) for units in self._rows.totals], np.float64)
-        while (move := self._find_cheapest(limits - self._spent, totals - self._spent.sum(axis=1))) is not None:
-            index, entry = move
-            before = self._spent
-            self._spent = before + (self._drop_price[:, :, index] if entry is None else self._price[:, :, entry])
-            if entry is not None:
-                self._is_deleted[entry], self._cost[entry] = True, self._find_costs(before, self._price[:, :, [entry]])
-            self._take(index, entry)
-        cost, kept = self._cost.copy(), np.flatnonzero(self._rated < np.inf)
-        cost[kept] = self._find_costs(self._spent, self._price[:, :, kept])
-        return Budgeted(self._drop_rated < np.inf, self._begin, self._is_deleted.copy(), cost)
+        while (move := self._find_cheapest(limits, totals)).rated < np.inf:
+            section = self._sections[move.section]
+            price = section.price[:, :, move.place].copy()
+            section.take(move.place, self._spent)
+            self._spent = self._spent + price
+        stays, is_deleted, paid = zip(*(section.find_paid(self._spent) for section in self._sections), strict=True)
+        before, added, added_real = np.concatenate(paid, axis=1)
+        mixed, real = self._rows.totals
+        cost = np.stack([before / mixed, (before + added) / mixed, added_real / real], axis=1)
+        return Budgeted(np.concatenate(stays), self._begin, np.concatenate(is_deleted), cost)
 
-    def _find_cheapest(self, room: NDArray[np.float64], total: NDArray[np.float64]) -> tuple[int, int | None] | None:
-        """Find the cheapest move that there is room for: a line, and a condition of it or None to drop it."""
-        moves = [(self._rated, self._price), (self._drop_rated, self._drop_price)]
-        for is_last in (False, True):
-            found = [int(rated.argmin()) if len(rated) else -1 for rated, _ in moves]
-            least = [float(rated[at]) if at >= 0 else np.inf for (rated, _), at in zip(moves, found, strict=True)]
-            kind = int(least[0] > least[1])
-            if min(least) == np.inf:
-                return None
-            price = moves[kind][1][:, :, found[kind]]
-            if is_last or ((price <= room).all() and (price.sum(axis=1) <= total).all()):
+    def _find_cheapest(self, limits: NDArray[np.float64], totals: NDArray[np.float64]) -> _Move:
+        """Find the cheapest move that keeps to the limits, by class and of all."""
+        room, total, found = limits - self._spent, totals - self._spent.sum(axis=1), NO_MOVE
+        for least in sorted(section.cheapest for section in self._sections):
+            if least >= found:
                 break
-            # There is no room for the cheapest of all: look for those that there is room for.
-            for place, (rated, prices) in enumerate(moves):
-                fits = (prices <= room[:, :, None]).all(axis=(0, 1))
-                fits &= (prices.sum(axis=1) <= total[:, None]).all(axis=0)
-                moves[place] = np.where(fits, rated, np.inf), prices
-        return (found[1], None) if kind else (int(self._line_of[found[0]]), found[0])
+            found = min(found, self._sections[least.section].find_cheapest(room, total))
+        return found
 
-    def _take(self, index: int, entry: int | None) -> None:
-        """Delete a condition, or drop a line."""
-        number = self._section_of[index]
-        first, section = self._sections[number]
-        if entry is None:
-            self._drop_rated[index] = self._rated[self._begin[index] : self._begin[index + 1]] = np.inf
-            change = section.drop(index - first)
-        else:
-            self._rated[entry] = np.inf
-            self._lengths[index] -= 1
-            change = section.delete(index - first, int(entry - self._begin[index]))
-            self._note(index)
-        if change is not None:
-            price, drop_price = change
-            begin, end = self._begin[first], self._begin[first + len(section.lines)]
-            self._price[:, :, begin:end] += price
-            self._drop_price[:, :, first : first + len(section.lines)] += drop_price
-        self._rate(number)
 
-    def _rate(self, number: int) -> None:
-        """Rate the moves of a section by their prices."""
-        first, section = self._sections[number]
-        lines = slice(first, first + len(section.lines))
-        own = slice(self._begin[lines.start], self._begin[lines.stop])
-        for rated, price, parts in (
-            (self._rated[own], self._price[0, :, own], 1),
-            (self._drop_rated[lines], self._drop_price[0, :, lines], self._lengths[lines] + 1),
-        ):
-            np.copyto(rated, price.sum(axis=0) / parts, where=rated < np.inf)
+class _Move(NamedTuple):
+    """To delete a condition of a section, or drop a line; those that are taken first come first."""
 
-    def _note(self, index: int) -> None:
-        """Price the moves of one line anew."""
-        first, section = self._sections[self._section_of[index]]
-        own = slice(self._begin[index], self._begin[index + 1])
-        self._price[:, :, own], self._drop_price[:, :, index] = section.price(index - first)
+    rated: float  # its price for each condition, or line, that goes
+    is_drop: bool
+    section: int
+    place: int
 
-    def _find_costs(self, spent: NDArray[np.float64], prices: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Find what deleting conditions costs, in shares: off before and after, and training rows off that it adds."""
-        (mixed, real), before = self._rows.totals, spent[0].sum()
-        added, added_real = prices.sum(axis=1)
-        return np.stack([np.full(len(added), before / mixed), (before + added) / mixed, added_real / real], axis=1)
+
+NO_MOVE = _Move(math.inf, True, -1, -1)
+
+
+def _list_gains() -> NDArray[np.float64]:
+    """List what a cell adds to those off by its state: lines that cover it, lines that are off there, and "otherwise".
+
+    A line comes to cover it that is not off there, or is; or a line leaves it that was not off there, or was.
+    """
+    covering, off, rest = np.indices((3, 3, 2)).reshape(3, -1)
+    is_left, will_be_left = (covering == 0) & (rest == 1), (covering == 1) & (rest == 1)
+    joins = [-1 * is_left, (off == 0) & ~is_left]
+    leaves = [will_be_left & (off == 0), -1 * ((off == 1) & ~will_be_left)]
+    return np.stack([*joins, *leaves], axis=1).astype(np.float64)
+
+
+GAINS = _list_gains()  # where more than two lines cover a cell, or are off there, it is as with two
 
 
 class _Section:
-    """The cells of a section, and for each of its lines which of them it covers, or one condition keeps out."""
+    """The cells of a section, and for each of its lines which of them it covers, or one condition keeps out.
 
-    def __init__(self, rows: JointRows, span: slice, lines: Sequence[Written], rest_is_off: NDArray[np.bool_]) -> None:
+    Flags of cells are bits, eight to a byte. Moves are numbered: to delete each condition, then to drop each line.
+    """
+
+    def __init__(
+        self, rows: JointRows, span: slice, section: int, lines: Sequence[Written], rest_is_off: NDArray[np.bool_]
+    ) -> None:
         links = np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *(line.links for line in lines)]))
         chosen, cell = rows.find_cells(links, span)
-        n_cells = len(chosen)
-        self._fails = np.zeros((len(links), n_cells), dtype=bool)
+        self._n_cells, self._number = len(chosen), section
+        self._units = _add_up(cell, rows.units[:, span], self._n_cells)
+        del cell
+        self._leaf = rows.leaf[span][chosen]
+        self._group, n_groups = rows.group_of_leaf[self._leaf], rows.n_groups
+        self._rest_is_off = rest_is_off[self._leaf]
+        # Which cells fail each link, and after the last a link that none does.
+        self._fails = np.zeros((len(links) + 1, -(-self._n_cells // 8)), dtype=np.uint8)
         for place, link in enumerate(links.tolist()):
-            self._fails[place] = ~rows.pass_link(link, span)[chosen]
-        self.lines = [np.searchsorted(links, line.links) for line in lines]  # the conditions of each, kept or not
-        self._kept = [np.ones(len(line), dtype=bool) for line in self.lines]
-        self._begin = np.concatenate([[0], np.cumsum([len(line) for line in self.lines], dtype=np.int64)])
-        self._units = _add_up(cell, rows.units[:, span], n_cells)
-        leaf, self._group, self._n_groups = rows.leaf[span][chosen], rows.group[span][chosen], rows.n_groups
-        self._rest_is_off = rest_is_off[leaf]
+            self._fails[place] = np.packbits(~rows.pass_link(link, span)[chosen], bitorder="little")
+        lengths = [len(line.links) for line in lines]
+        self._begin = np.cumsum([0, *lengths])
+        self._n_entries = int(self._begin[-1])
+        self._links = np.full((len(lines), max(lengths, default=0)), len(links), dtype=np.int32)
+        for own, line in zip(self._links, lines, strict=True):
+            own[: len(line.links)] = np.searchsorted(links, line.links)
         off = {id(line.is_off): line.is_off for line in lines}  # lines that state the same are off for the same
-        self._kind = np.array([list(off).index(id(line.is_off)) for line in lines], dtype=np.int64)
-        self._off = np.stack([np.zeros(n_cells, dtype=bool), *(is_off[leaf] for is_off in off.values())])[1:]
-        longest = max(map(len, self.lines), default=0)
-        self._n_failed = np.zeros((len(lines), n_cells), dtype=np.uint8 if longest < 255 else np.uint16)
-        self._near = np.zeros((len(lines), n_cells), dtype=np.int16)  # where one condition fails: which of the line's
-        self._n_covering, self._n_off = np.zeros((2, n_cells), dtype=np.int64)
-        for line, own in enumerate(self.lines):
-            self._fails[own].sum(axis=0, out=self._n_failed[line], dtype=self._n_failed.dtype)
-            self._find_near(line, np.flatnonzero(self._n_failed[line] == 1))
-            covered = self._n_failed[line] == 0
-            self._n_covering += covered
-            self._n_off += covered & self._off[self._kind[line]]
+        self._off = np.concatenate([rest_is_off, *off.values()])  # by leaf
+        row_of = {one: row for row, one in enumerate(off, 1)}
+        self._first_off = len(rest_is_off) * np.array([row_of[id(line.is_off)] for line in lines], dtype=np.int64)
+        # Which cells fail exactly one condition of a line, and which none.
+        self._flags = np.zeros((2, len(lines), self._fails.shape[1]), dtype=np.uint8)
+        self._n_covering, self._n_off = np.zeros((2, self._n_cells), dtype=np.int32)
+        for number in range(len(lines)):
+            self._pass(number)
+            covered = self._list(self._flags[1, number])
+            self._n_covering[covered] += 1
+            self._n_off[covered] += self._is_off(number, covered)
+        self._state = self._find_state(slice(None))
+        # Units off then, less units off now, by kind of rows, class and move.
+        self.price = np.zeros((2, n_groups, self._n_entries + len(lines)))
+        for number in range(len(lines)):
+            self._price_cells(number, *map(self._list, self._flags[:, number]))
+        line_of = np.repeat(np.arange(len(lines)), lengths)
+        costs = np.concatenate([np.zeros(0), *(line.costs for line in lines)])
+        self._costs = np.append(
+            costs, np.bincount(line_of, costs, len(lines))
+        )  # of conditions that go, or that a line has
+        self._line_of = np.append(line_of, np.arange(len(lines)))  # of each move
+        self._went = np.zeros(len(self._costs), dtype=bool)
+        self._is_deleted = np.zeros(self._n_entries, dtype=bool)
+        self._paid = np.zeros((3, self._n_entries))  # by deletions: units off before, and what was added of both kinds
+        self._rate()
 
-    @property
-    def spent(self) -> NDArray[np.float64]:
-        """Units that are off, by kind of rows and class."""
+    def find_spent(self) -> NDArray[np.float64]:
+        """Find the units that are off, by kind of rows and class."""
         off = (self._n_off > 0) | ((self._n_covering == 0) & self._rest_is_off)
-        return self._sum(np.arange(len(off)), 1.0 * off)
+        return _add_up(self._group, self._units * off, self.price.shape[1])
 
-    def price(self, line: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Price the moves of a line: units off then, less units off now."""
-        n_entries = len(self.lines[line])
-        near, covered = ((self._n_failed[line] == number).nonzero()[0] for number in (1, 0))
-        is_off = self._off[self._kind[line]]
-        place = self._group[near] * n_entries + self._near[line, near]
-        (other, own), (other_left, own_left) = self._join(near), self._leave(covered)
-        change = np.where(is_off[near], own, other)
-        prices = _add_up(place, self._units[:, near] * change, self._n_groups * n_entries)
-        drop_price = self._sum(covered, np.where(is_off[covered], own_left, other_left))
-        return prices.reshape(2, self._n_groups, n_entries), drop_price
+    def find_paid(self, spent: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
+        """Find which lines stay, which conditions were deleted, and what deleting each took or would take."""
+        paid, is_kept = self._paid.copy(), ~self._went[: self._n_entries]
+        paid[0, is_kept] = spent[0].sum()
+        paid[1:, is_kept] = self.price.sum(axis=1)[:, : self._n_entries][:, is_kept]
+        return ~self._went[self._n_entries :], self._is_deleted.copy(), paid
 
-    def delete(self, line: int, entry: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Delete a condition of a line; tell how the prices of the other lines change."""
-        n_failed, fails = self._n_failed[line], self._fails[self.lines[line][entry]]
-        change = self._change_cover(line, (fails & (n_failed == 1)).nonzero()[0], 1)
-        n_failed -= fails
-        self._kept[line][entry] = False
-        self._find_near(line, (fails & (n_failed == 1)).nonzero()[0])
-        return change
+    def find_cheapest(self, room: NDArray[np.float64], total: NDArray[np.float64]) -> _Move:
+        """Find the cheapest move that there is room for, by class and in all."""
+        price = self.price[:, :, self.cheapest.place]
+        if (price <= room).all() and (price.sum(axis=1) <= total).all():
+            return self.cheapest
+        fits = (self.price <= room[:, :, None]).all(axis=(0, 1))
+        fits &= (self.price.sum(axis=1) <= total[:, None]).all(axis=0)
+        return self._choose(np.where(fits, self._rated, np.inf))
 
-    def drop(self, line: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Drop a line; tell how the prices of the other lines change."""
-        cells = np.flatnonzero(self._n_failed[line] == 0)
-        self._n_failed[line] = np.iinfo(self._n_failed.dtype).max
-        return self._change_cover(line, cells, -1)
+    def _choose(self, rated: NDArray[np.float64]) -> _Move:
+        """Choose the first of the moves that are rated lowest."""
+        index = int(rated.argmin()) if len(rated) else -1
+        if index < 0 or rated[index] == np.inf:
+            return NO_MOVE
+        return _Move(float(rated[index]), index >= self._n_entries, self._number, index)
 
-    def _find_near(self, line: int, cells: NDArray[np.int64]) -> None:
-        """Find the one condition of a line that each of some cells fails."""
-        own = np.flatnonzero(self._kept[line])
-        if len(cells):
-            self._near[line, cells] = own[self._fails[self.lines[line][own][:, None], cells].argmax(axis=0)]
+    def _rate(self) -> None:
+        """Rate all moves by their prices."""
+        rated = self.price[0].sum(axis=0)
+        rated[: self._n_entries] /= self._costs[: self._n_entries]
+        rated[self._n_entries :] /= self._costs[self._n_entries :] + 1
+        rated[self._went] = np.inf
+        self._rated, self.cheapest = rated, self._choose(rated)
 
-    def _join(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What cells add to those off when a line comes to cover them, that is not off there, or is."""
-        is_left = (self._n_covering[cells] == 0) & self._rest_is_off[cells]
-        return np.array([-1.0 * is_left, 1.0 * ((self._n_off[cells] == 0) & ~is_left)])
+    def take(self, move: int, spent: NDArray[np.float64]) -> None:
+        """Delete a condition, or drop a line, when so many units are off."""
+        line, near = int(self._line_of[move]), self._flags[0, self._line_of[move]].copy()
+        begin, end = self._begin[line : line + 2].tolist()
+        self._went[move] = True
+        if move < self._n_entries:
+            self._is_deleted[move] = True
+            self._paid[:, move] = spent[0].sum(), *self.price[:, :, move].sum(axis=1)
+            self._costs[self._n_entries + line] -= self._costs[move]
+            covered = self._list(near & self._fails[self._links[line, move - begin]])
+            self._change_cover(line, covered, 1)
+            self._links[line, move - begin] = len(self._fails) - 1
+            self._pass(line)
+            self._price_cells(line, self._list(self._flags[0, line] & ~near), covered)
+        else:
+            self._went[begin:end] = True
+            covered = self._list(self._flags[1, line])
+            self._flags[:, line] = 0
+            self._change_cover(line, covered, -1)
+        self._rate()
 
-    def _leave(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
-        """What cells add to those off when a line leaves them that was not off there, or was."""
-        off, will_be_left = self._n_off[cells], (self._n_covering[cells] == 1) & self._rest_is_off[cells]
-        return np.array([1.0 * (will_be_left & (off == 0)), -1.0 * ((off == 1) & ~will_be_left)])
+    def _pass(self, line: int) -> None:
+        """Find the cells that fail one of a line's conditions, or none."""
+        links = self._links[line]
+        fails = self._fails[links[links < len(self._fails) - 1]]
+        some = np.bitwise_or.accumulate(fails, axis=0)
+        several = np.bitwise_or.reduce(fails[1:] & some[:-1], axis=0)
+        failed = some[-1] if len(some) else several
+        self._flags[0, line], self._flags[1, line] = failed & ~several, ~failed
 
-    def _change_cover(
-        self, line: int, cells: NDArray[np.int64], change: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Let a line newly cover cells, or no longer; tell how the prices of all lines change, but its own."""
-        if not len(cells):
-            return None
-        joined, left = self._join(cells), self._leave(cells)
+    def _list(self, flags: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """List the cells that are flagged."""
+        return np.unpackbits(flags, count=self._n_cells, bitorder="little").view(bool).nonzero()[0]
+
+    def _is_off(self, lines: Any, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
+        off: NDArray[np.bool_] = self._off.take(self._first_off[lines] + self._leaf[cells])
+        return off
+
+    def _find_state(self, cells: Any) -> NDArray[np.int64]:
+        """Find the states of some cells: their rows of GAINS."""
+        covering, off = np.minimum(self._n_covering[cells], 2), np.minimum(self._n_off[cells], 2)
+        return np.asarray(6 * covering + 2 * off + self._rest_is_off[cells])
+
+    def _change_cover(self, line: int, cells: NDArray[np.int64], change: int) -> None:
+        """Let a line newly cover cells, or no longer; change the prices of all lines, but its own."""
+        before = self._state[cells]
         self._n_covering[cells] += change
-        self._n_off[cells] += change * self._off[self._kind[line], cells]
-        joined, left = self._join(cells) - joined, self._leave(cells) - left
-        changed = np.flatnonzero(np.concatenate([joined, left]).any(axis=0))
-        if not len(changed):
-            return None
-        cells, joined, left = cells[changed], joined[:, changed], left[:, changed]
-        n_lines, n_entries = len(self.lines), int(self._begin[-1])
-        n_failed, is_off = self._n_failed[:, cells], self._off[:, cells]
-        lines, places = (n_failed == 1).nonzero()
-        entries = self._begin[lines] + self._near[lines, cells[places]]
-        gain = joined[is_off[self._kind[lines], places].view(np.int8), places]
-        at = self._group[cells[places]] * n_entries + entries
-        price = _add_up(at, self._units[:, cells[places]] * gain, self._n_groups * n_entries)
-        lines, places = (n_failed == 0).nonzero()
-        loss = left[is_off[self._kind[lines], places].view(np.int8), places]
-        at = self._group[cells[places]] * n_lines + lines
-        drop = _add_up(at, self._units[:, cells[places]] * loss, self._n_groups * n_lines)
-        return price.reshape(2, self._n_groups, n_entries), drop.reshape(2, self._n_groups, n_lines)
+        self._n_off[cells] += change * self._is_off(line, cells)
+        self._state[cells] = after = self._find_state(cells)
+        gains = GAINS[after] - GAINS[before]
+        changed = np.flatnonzero(gains.any(axis=1))
+        size = max(1, MOST_PAIRS // len(self._links))
+        for some in (changed[first : first + size] for first in range(0, len(changed), size)):
+            own = cells[some]
+            kinds, lines, places = (self._flags.take(own >> 3, axis=2) & BITS.take(own & 7)).nonzero()
+            self._add(kinds, lines, own[places], gains, some[places])
 
-    def _sum(self, cells: NDArray[np.int64], factor: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _add_up(self._group[cells], self._units[:, cells] * factor, self._n_groups)
+    def _price_cells(self, line: int, near: NDArray[np.int64], covered: NDArray[np.int64]) -> None:
+        """Add the prices of some cells that one condition of a line keeps out, and of some that it covers."""
+        cells = np.append(near, covered)
+        kinds = (np.arange(len(cells)) >= len(near)).astype(np.int64)
+        self._add(kinds, np.full(len(cells), line), cells, GAINS, self._state[cells])
+
+    def _add(
+        self,
+        kinds: NDArray[np.int64],
+        lines: NDArray[np.int64],
+        cells: NDArray[np.int64],
+        gains: NDArray[np.float64],
+        places: NDArray[np.int64],
+    ) -> None:
+        """Add what cells gain to the price of the move that they gain it from: their line comes (0), or leaves (1)."""
+        gain = gains.take(4 * places + 2 * kinds + self._is_off(lines, cells))
+        some = gain.nonzero()[0]
+        if not len(some):
+            return
+        kinds, lines, cells = kinds[some], lines[some], cells[some]
+        move, near = self._n_entries + lines, (kinds == 0).nonzero()[0]
+        if len(near):  # the only condition that keeps a cell out
+            lines, own = lines[near], cells[near]
+            fails = self._fails[self._links[lines], (own >> 3)[:, None]] & BITS.take(own & 7)[:, None]
+            move[near] = self._begin[lines] + fails.astype(bool).argmax(axis=1)
+        move += self._group[cells] * self.price.shape[2]
+        total = _add_up(move, self._units[:, cells] * gain[some], self.price[0].size)
+        self.price += total.reshape(self.price.shape)
 
 
 def _add_up(place: NDArray[np.int64], units: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """Add up units of both kinds by place."""
-    found = np.empty((2, size))
-    found[0], found[1] = np.bincount(place, units[0], size), np.bincount(place, units[1], size)
-    return found
+    return np.array([np.bincount(place, one, size) for one in units])

@@ -18,31 +18,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.counting.coverage import mask_blocks, pack_bits, rows_of_rule, unpack_bits
+from secateur.counting.masks import mask_blocks, pack_bits, rows_of_rule, unpack_bits
 from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.checking import check_facts
-from secateur.facts.ordering import find_ranks
+from secateur.facts.possible_rows import find_ranks
 from secateur.methods.contract import Asks, Deletions, Method, Problem, Why, amount
-from secateur.methods.contradictions import describe_contradiction, find_contradiction
-from secateur.methods.monotonicity import decide_monotonicity
+from secateur.methods.monotonicity import Monotonicity, decide_monotonicity, describe_contradiction, find_contradiction
 from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
 from secateur.rows.sources import find_texts
 from secateur.tree.facts import NO_FACTS
-from secateur.tree.paths import DEFAULT_RF_TOL
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.methods.monotonicity import Monotonicity
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
+from secateur.tree.paths import DEFAULT_RF_TOL, Paths
+from secateur.tree.tree import Tree
 
 __all__ = ["METHODS"]
 
@@ -254,10 +248,7 @@ class MismatchCertified(Method):
     def delete(self, problem: Problem) -> Deletions:
         """Delete the complete mismatched set of every rule whose certificate holds."""
         paths = problem.paths
-        result = Deletions.keep_all(paths, Why.UNTOUCHED)
-        result.number[:] = paths.shift
-        result.keep(paths.matched, Why.MATCHED)
-        result.keep(~paths.matched & ~paths.mismatched, Why.NEUTRAL)
+        result = Deletions.keep_by_sign(paths)
         self._certify(problem, result)
         return result
 

@@ -1,8 +1,8 @@
 """Decide whether a tree of two classes is monotone in stated signs, and what may be deleted because it is.
 
 A tree is monotone if no possible row lies at or above a row of the second class and is given the first (see
-:mod:`secateur.facts.ordering`). For each leaf of the second class, everything at or above one of its rows is a box, and
-a walk looks for a leaf of the first class that meets it: every pair of leaves is decided, though few are looked at.
+:mod:`secateur.facts.possible_rows`). For each leaf of the second class, everything at or above one of its rows is a
+box, and a walk looks for a leaf of the first class that meets it: every pair of leaves is decided.
 
 Signs are tried for all rows first. Only where some rows are in the wrong order is it asked whether the facts rule those
 out; the promise is then about the rows that satisfy the facts.
@@ -10,31 +10,35 @@ out; the promise is then about the rows that satisfy the facts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import ParameterError, shorten
-from secateur.facts.ordering import find_ordering
-from secateur.facts.possible_rows import find_feasible
+from secateur.facts.possible_rows import Ordering, find_feasible, find_ordering, find_ranks
 from secateur.kernels.running import run_above
+from secateur.methods.contract import Problem
 from secateur.tree.columns import find_cuts
 from secateur.tree.facts import NO_FACTS, Facts
+from secateur.tree.paths import Paths
 from secateur.tree.regions import Region, domain_of, pick_value, regions_of_links
+from secateur.tree.tree import Label, Tree
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.facts.ordering import Ordering
-    from secateur.methods.contract import Problem
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Label, Tree
-
-__all__ = ["Monotonicity", "NotMonotoneError", "Violation", "decide_monotonicity"]
+__all__ = [
+    "MOST_ROWS",
+    "Contradiction",
+    "Monotonicity",
+    "NotMonotoneError",
+    "Violation",
+    "decide_monotonicity",
+    "describe_contradiction",
+    "find_contradiction",
+]
 
 
 class NotMonotoneError(ParameterError):
@@ -55,22 +59,12 @@ class Violation(NamedTuple):
 
 @dataclass(frozen=True)
 class Monotonicity:
-    """Whether a tree is monotone in signs, over which rows.
-
-    Attributes
-    ----------
-    tree : Tree
-    paths : Paths
-    ordering : Ordering
-        Which of two rows is the larger, and which rows are possible.
-    rests_on_facts : bool
-        Whether only rows that satisfy the facts are meant.
-    """
+    """Whether a tree is monotone in signs, over which rows."""
 
     tree: Tree
     paths: Paths
-    ordering: Ordering
-    rests_on_facts: bool
+    ordering: Ordering  # which of two rows is the larger, and which rows are possible
+    rests_on_facts: bool  # whether only rows that satisfy the facts are meant
 
     @property
     def holds(self) -> bool:
@@ -240,3 +234,99 @@ def decide_monotonicity(problem: Problem, signs: Sequence[int]) -> Monotonicity:
 def _decide(problem: Problem, tree: Tree, signs: Sequence[int], *, rests_on_facts: bool) -> Monotonicity:
     ordering = find_ordering(tree, signs, find_feasible(tree))
     return Monotonicity(problem.tree, problem.paths, ordering, rests_on_facts)
+
+
+# Rows are compared pair by pair, so only so many of them, the first ones.
+MOST_ROWS = 10_000
+BLOCK_PAIRS = 1 << 22
+
+
+class Contradiction(NamedTuple):
+    """Two rows: by the signs the upper one favours the second class no less, but only the lower one has it."""
+
+    lower: int
+    upper: int
+
+
+def find_contradiction(tree: Tree, signs: Sequence[int], listed: RowEvidence) -> Contradiction | None:
+    """Find two of the first rows that contradict the signs; rows that are equal do not.
+
+    Rows with columns that are not read, as behind a pipeline, cannot be compared.
+    """
+    if tree.columns is not None or (listed.rows.column_of < 0).any() or not any(signs):
+        return None
+    n_rows = min(listed.n_rows, MOST_ROWS)
+    matrix = listed.rows.select(0, n_rows, np.arange(tree.n_features)).astype(np.float64)
+    labels = listed.class_ids[:n_rows]
+    same, rising = _split_columns(tree, signs, matrix)
+    if not rising.shape[1]:
+        return None
+    sizes = np.array([np.inf if levels is None else len(levels) for levels in tree.categories])
+    # Unlisted categories share one code but need not be equal, so rows that hold one are not compared.
+    known = np.asarray(~(matrix >= sizes).any(axis=1))
+    _, group = np.unique(np.nan_to_num(same, nan=np.inf), axis=0, return_inverse=True)
+    found = [
+        pair
+        for lower, upper in _pairs_of_groups(group.ravel(), labels, known)
+        if (pair := _find_pair(rising, lower, upper)) is not None
+    ]
+    return min(found, default=None)
+
+
+def describe_contradiction(tree: Tree, found: Contradiction, rows: str, n_rows: int) -> str:
+    """Say which rows contradict the signs."""
+    first, second = tree.class_names
+    among = f" (the first {MOST_ROWS:,} rows were compared)" if n_rows > MOST_ROWS else ""
+    return (
+        f"{rows} {found.lower} and {found.upper} contradict the signs: by them row {found.upper} favours {second!r} no "
+        f"less, but it is labelled {first!r} and row {found.lower} {second!r}{among}. What is certified is what the "
+        "tree predicts, not the labels."
+    )
+
+
+def _split_columns(
+    tree: Tree, signs: Sequence[int], matrix: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Split rows into what must be equal to compare two of them, and numbers that count as larger where they are."""
+    same, rising = [], []
+    for feature, sign in enumerate(signs):
+        values, ranks = matrix[:, feature], find_ranks(tree, feature)
+        if sign == 0 or (tree.categories[feature] is not None and ranks is None):
+            same.append(values)
+            continue
+        place = values
+        if ranks is not None:
+            place = np.where(np.isnan(values), np.nan, ranks[np.nan_to_num(values).astype(np.int64)])
+        is_ranked = ~np.isnan(place)
+        same.append(np.where(is_ranked, -1.0, np.nan_to_num(values, nan=np.inf)))
+        rising.append(np.where(is_ranked, sign * place, 0.0))
+    none = np.zeros((len(matrix), 0))
+    return np.column_stack([none, *same]), np.column_stack([none, *rising])
+
+
+def _pairs_of_groups(
+    group: NDArray[np.int64], labels: NDArray[np.int64], known: NDArray[np.bool_]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """List, for groups that hold both classes, the rows of the second class and those of the first."""
+    order = np.lexsort((labels, group))
+    order = order[known[order]]
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    for rows in np.split(order, starts[1:]):
+        if len(rows) and labels[rows[0]] != labels[rows[-1]]:
+            yield np.sort(rows[labels[rows] == 1]), np.sort(rows[labels[rows] == 0])
+
+
+def _find_pair(rising: NDArray[np.float64], lower: NDArray[np.int64], upper: NDArray[np.int64]) -> Contradiction | None:
+    """Find the first row of some that lies below one of others, and the first such one."""
+    size = max(1, BLOCK_PAIRS // len(upper))
+    for begin in range(0, len(lower), size):
+        one, other = (places.ravel() for places in np.meshgrid(lower[begin : begin + size], upper, indexing="ij"))
+        differs = np.zeros(len(one), dtype=bool)
+        for column in rising.T:
+            small, large = column[one], column[other]
+            kept = small <= large
+            one, other, differs = one[kept], other[kept], (differs | (small < large))[kept]
+        if differs.any():
+            place = int(differs.argmax())
+            return Contradiction(int(one[place]), int(other[place]))
+    return None

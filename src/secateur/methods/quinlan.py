@@ -1,7 +1,7 @@
 """`quinlan`: antecedent deletion by certainty factor and Fisher's exact test (Quinlan, 1987).
 
 For each remaining condition the rule is compared with and without it. k of n rows are right with it; deletion admits n'
-further rows, of which k' are right. The condition is deletable if the certainty factor k/n does not fall, or if
+further rows, k' of them right. The condition is deletable if the certainty factor k/n does not fall, or if
 Fisher's one-sided exact test of [[k, n - k], [k', n' - k']] gives p > α. The deletable condition whose removal leaves
 the highest certainty factor goes (then highest p, then nearest the root, or the leaf with ``ties="leaf"``), and so on
 until none is deletable. In memory, on many rows, compiled code shortens rule by rule.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from secateur.counting.coverage import pack_bits
+from secateur.counting.masks import pack_bits
 from secateur.counting.training_evidence import RowEvidence, TrainingEvidence
 from secateur.kernels import quinlan as kernels
 from secateur.kernels.quinlan import (
@@ -146,7 +146,7 @@ class Quinlan(Method):
         paths, evidence = problem.paths, problem.rows
         result = Deletions.keep_all(paths, Why.UNTOUCHED)
         counts, to_do = np.zeros((paths.n_rules, problem.tree.n_classes)), np.ones(paths.n_rules, dtype=bool)
-        limits = Limits(self.alpha, CERTAINTY_TOLERANCE, P_TOLERANCE, self.ties == "leaf")
+        limits = Limits(self.alpha, self.ties == "leaf")
         if isinstance(evidence, RowEvidence) and is_suited(evidence, paths):
             to_do, counts, leaf_counts = _shorten_by_rule(result, paths, evidence, limits)
         for group in evidence.split_rules(paths, to_do[paths.rule]) if to_do.any() else ():
@@ -170,8 +170,6 @@ class Limits(NamedTuple):
     """What is tolerated: see :mod:`secateur.methods.quinlan`."""
 
     alpha: float
-    certainty_tolerance: float
-    p_tolerance: float
     to_leaf: bool  # of conditions that are equally good, the one nearest the leaf goes first, not the root
     # The kernels' p-values differ from numpy's by less than this, relatively. Who needs to know better asks numpy.
     doubt: float = 1e-11
@@ -287,9 +285,9 @@ def _make_rounds(tree: Tree, n_blocks: int, limits: Limits, log_gamma: NDArray[n
     """Make room to shorten rules in."""
     depth, n_planes = tree.depth, tree.depth.bit_length()
     return Rounds(
-        limit=limits.alpha * (1 + limits.p_tolerance),
-        certainty_tolerance=limits.certainty_tolerance,
-        p_tolerance=limits.p_tolerance,
+        limit=limits.alpha * (1 + P_TOLERANCE),
+        certainty_tolerance=CERTAINTY_TOLERANCE,
+        p_tolerance=P_TOLERANCE,
         to_leaf=limits.to_leaf,
         doubt=limits.doubt,
         log_gamma=log_gamma,
@@ -337,22 +335,13 @@ def fisher_greater(k: ArrayLike, n: ArrayLike, other_k: ArrayLike, other_n: Arra
     upward = k > n * right / total
     start, step = np.where(upward, k, k - 1), np.where(upward, 1.0, -1.0)
     length = np.where(upward, largest - start, start - smallest)
-    tail = np.exp(_log_term(start, n, other_n, right))
+    tail = np.exp(_log_choose(n, start) + _log_choose(other_n, right - start) - _log_choose(n + other_n, right))
     by_length = np.argsort(length, kind="stable")
     for first in range(0, len(by_length), SLICE):
         some = by_length[first : first + SLICE]
         tail[some] *= _sum_ratios(*(a[some] for a in (start, step, length, n, other_n, right)))
     p[open_tables] = np.clip(np.where(upward, tail, 1.0 - tail), 0.0, 1.0)
     return p
-
-
-def _log_term(
-    i: NDArray[np.float64], n: NDArray[np.float64], other_n: NDArray[np.float64], right: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    log_term: NDArray[np.float64] = (
-        _log_choose(n, i) + _log_choose(other_n, right - i) - _log_choose(n + other_n, right)
-    )
-    return log_term
 
 
 def _log_choose(n: NDArray[np.float64], k: NDArray[np.float64]) -> NDArray[np.float64]:

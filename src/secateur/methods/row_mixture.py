@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InputError
-from secateur.rows.rows import CodedColumns, LabelledRows, Rows, apply_tree, code_columns, index_rows
+from secateur.rows.rows import CodedColumns, LabelledRows, apply_tree, code_columns, index_rows
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["MixedRows", "mix_rows"]
+__all__ = ["CodedSplits", "MixedRows", "mix_rows"]
 
 POOL_ROWS = 4_000  # shuffled rows, at least
 FINEST = 2**52
@@ -93,6 +93,26 @@ class MixedRows:
         return math.floor(share * self.mixed_total), math.floor(share * self.real_total)
 
 
+class CodedSplits:
+    """What the splits of a tree ask of coded columns."""
+
+    def __init__(self, tree: Tree, coded: CodedColumns) -> None:
+        self._tables = tree.category_table
+        self.limit, self.missing = coded.find_limits(tree)
+        self.column = np.searchsorted(coded.features, tree.feature)  # a leaf's is not asked for
+        self.n_codes = np.diff(coded.start)
+
+    def go_left(self, nodes: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[np.bool_]:
+        """Tell which codes go left at each of some splits, shape (n_nodes, n_codes), as they lie in its column."""
+        left: NDArray[np.bool_] = codes <= self.limit[nodes][:, None]
+        start, table = self._tables
+        for place in np.flatnonzero(start[nodes] >= 0).tolist():
+            own = left[place]
+            own[own] = table[start[nodes[place]] + codes[place][own].astype(np.int64)]
+        left |= codes == self.missing[nodes][:, None]
+        return left
+
+
 def mix_rows(tree: Tree, paths: Paths, listed: LabelledRows, smoothing: float) -> MixedRows:
     """Shuffle the rows, route them through the tree, and sort them by leaf."""
     rows, class_ids, weights = listed[:3]
@@ -106,10 +126,14 @@ def mix_rows(tree: Tree, paths: Paths, listed: LabelledRows, smoothing: float) -
             "pass a sample of the rows."
         )
     coded = code_columns(tree, rows, counted, n_rows)  # only the tested columns are ever looked at
-    groups = _group(tree, rows, counted)
+    predicted = tree.leaf_class[apply_tree(tree, rows)[counted]]
+    groups = [np.flatnonzero(predicted == class_id) for class_id in range(tree.n_classes)]
+    del predicted
     _shuffle(tree, coded, groups, weight, copies)
     mixed, real, copied, mixed_total, real_total = _price(weight, groups, copies, smoothing)
-    own, label, weight = _find_kinds(class_ids[counted], weight, tree.n_classes, is_even=len(mixed) == 1)
+    own, label = np.arange(len(counted)), class_ids[counted]  # each training row is a kind of its own
+    if len(mixed) == 1:  # rows that are worth the same differ in their own class only
+        own, label, weight = label, np.arange(tree.n_classes), np.full(tree.n_classes, weight[0])
     # Copies differ in the class whose rows were shuffled. They have none of their own: it is never asked for.
     kind = np.empty(n_rows, dtype=np.int32)
     kind[: len(counted)] = own
@@ -134,12 +158,6 @@ def mix_rows(tree: Tree, paths: Paths, listed: LabelledRows, smoothing: float) -
     )
 
 
-def _group(tree: Tree, rows: Rows, counted: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """List the counted rows that the tree predicts each class for."""
-    predicted = tree.leaf_class[apply_tree(tree, rows)[counted]]
-    return [np.flatnonzero(predicted == class_id) for class_id in range(tree.n_classes)]
-
-
 def _shuffle(
     tree: Tree, coded: CodedColumns, groups: list[NDArray[np.int64]], weight: NDArray[np.float64], copies: int
 ) -> None:
@@ -155,18 +173,6 @@ def _shuffle(
                 for column in together:
                     coded.codes[column, filled : filled + len(members)] = coded.codes[column, shuffled]
             filled += len(members)
-
-
-def _find_kinds(
-    class_ids: NDArray[np.int64], weight: NDArray[np.float64], n_classes: int, *, is_even: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Number the kinds of training rows, and give the class and the weight of each kind.
-
-    Rows that are worth the same differ in their own class only; otherwise each row is a kind of its own.
-    """
-    if is_even:
-        return class_ids, np.arange(n_classes), np.full(n_classes, weight[0])
-    return np.arange(len(class_ids)), class_ids, weight
 
 
 def _find_bundles(tree: Tree, columns: NDArray[np.int64]) -> list[list[int]]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateur.kernels.running import run_deletion
 from secateur.methods.contract import EXACT_GUARANTEE, Deletions, Method, Problem, Why
 from secateur.methods.covering import delete_near
-from secateur.methods.leaf_values import LeafValues
+from secateur.methods.leaves import LeafValues
 
 __all__ = ["METHODS"]
 
@@ -114,23 +113,19 @@ class Exact(Method):
 
     def delete(self, problem: Problem) -> Deletions:
         """Delete single links from every rule while its class is implied."""
-        if problem.tree.values is not None:
-            return _delete_near(problem, problem.tree.values)
+        paths, of_nodes = problem.paths, problem.tree.values
+        if of_nodes is not None:  # what is near the leaf's own value may be met
+            weights = np.zeros(paths.n_rules)
+            values = of_nodes[paths.leaf_ids]
+            leaves = LeafValues(paths.leaf_class, weights[:, None], weights, problem.tolerance, values)
+            deleted, witness = delete_near(problem.feasible_tree(), paths, leaves)
+            result = Deletions.keep_all(paths, Why.KEEPS_OUT)
+            result.node[:] = np.where(witness < 0, -1, paths.leaf_ids[witness])
+            result.delete(deleted, Why.NO_FOREIGN_LEAF)
+            return result
         result = Deletions.keep_all(problem.paths, Why.NOT_CERTIFIED, has_numbers=False)
         result.delete(problem.find_exact(), Why.NO_FOREIGN_LEAF)
         return result
-
-
-def _delete_near(problem: Problem, of_nodes: NDArray[np.float64]) -> Deletions:
-    """Delete single links from every rule of a regression tree while the values of all leaves met are near its own."""
-    paths, weights = problem.paths, np.zeros(problem.paths.n_rules)
-    values = of_nodes[paths.leaf_ids]
-    leaves = LeafValues(paths.leaf_class, weights[:, None], weights, problem.tolerance, values)
-    deleted, witness = delete_near(problem.feasible_tree(), paths, leaves)
-    result = Deletions.keep_all(paths, Why.KEEPS_OUT)
-    result.node[:] = np.where(witness < 0, -1, paths.leaf_ids[witness])
-    result.delete(deleted, Why.NO_FOREIGN_LEAF)
-    return result
 
 
 METHODS = (NoDeletion(), Sibling(), Redundancy(), Exact())

@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from secateur.report.material import RowsAtHand
 from secateur.rows.rows import Rows, apply_tree
 from secateur.rules.decision_list import make_column
-from secateur.tree.columns import find_cuts
+from secateur.rules.rules import Rules
+from secateur.tree.columns import ColumnParser, find_cuts
+from secateur.tree.facts import Claim
 from secateur.tree.regions import Region, domain_of, pick_number, pick_value, regions_of_links
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.report.material import RowsAtHand
-    from secateur.rules.rules import Rules
-    from secateur.tree.columns import ColumnParser
-    from secateur.tree.facts import Claim
-    from secateur.tree.tree import Tree
-
-__all__ = ["make_form"]
+from secateur.tree.tree import Tree
 
 # Enough rows to know what is usual in a column, taken from all of the table: it may be sorted.
 LOOKED_AT = 10_000
@@ -69,31 +63,23 @@ class Field:
 
     def record(self, usual: Entry) -> dict[str, Any]:
         """Give the field as plain values; None stands for no bound."""
-        held = self.held
+        own, known, moment = self.reading, None, None
+        if own is not None and own.is_moment:
+            moment = {"kind": own.kind, "step": own.step}
+        if self.held is not None:
+            claims = [{"text": str(claim), **self._record_region(claim.region)} for claim in self.claims]
+            known = {**self._record_region(self.held), "claims": claims}
+        as_they_are = ("name", "kind", "takes_unlisted", "takes_missing", "n_decimals", "decimals_fact")
         return {
-            "name": self.name,
-            "kind": self.kind,
-            "features": list(self.features),
+            **{name: getattr(self, name) for name in as_they_are},
+            **{name: list(getattr(self, name)) for name in ("features", "cuts", "seen")},
             "labels": [str(label) for label in self.labels],
-            "takes_unlisted": self.takes_unlisted,
-            "takes_missing": self.takes_missing,
-            "cuts": list(self.cuts),
             "lowest": _finite(self.ends[0]),
             "highest": _finite(self.ends[1]),
-            "n_decimals": self.n_decimals,
-            "decimals_fact": self.decimals_fact,
-            "unit": "" if self.reading is None else self.reading.unit,
-            "moment": None
-            if self.reading is None or not self.reading.is_moment
-            else {"kind": self.reading.kind, "step": self.reading.step},
-            "known": None
-            if held is None
-            else {
-                **self._record_region(held),
-                "claims": [{"text": str(claim), **self._record_region(claim.region)} for claim in self.claims],
-            },
+            "unit": "" if own is None else own.unit,
+            "moment": moment,
+            "known": known,
             "usual": usual,
-            "seen": list(self.seen),
         }
 
 
@@ -108,18 +94,16 @@ def make_form(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     asked = [regions_of_links(tree, paths, paths.links[paths.entries(rule)]) for rule in range(len(rules))]
     made = [_make_example(tree, fields, usual, regions) for regions in asked]
     reached = _send(tree, fields, [usual if entries is None else entries for entries in made])
-    examples: list[dict[str, Entry] | None] = []
-    for entries, leaf, own in zip(made, reached.tolist(), paths.leaf_ids.tolist(), strict=True):
-        # Facts may leave a leaf no row that a person would make up; then there is no example rather than a wrong one.
-        if entries is None or leaf != own:
-            examples.append(None)
-        else:
-            pairs = enumerate(zip(entries, usual, strict=True))
-            examples.append({str(at): entry for at, (entry, common) in pairs if entry != common})
     return {
         "fields": [one.record(entry) for one, entry in zip(fields, usual, strict=True)],
         "is_tied": bool(tree.facts.implications or tree.facts.orders),
-        "examples": examples,
+        # Facts may leave a leaf no row that a person would make up; then there is no example rather than a wrong one.
+        "examples": [
+            {str(at): entry for at, entry in enumerate(entries) if entry != usual[at]}
+            if entries is not None and is_own
+            else None
+            for entries, is_own in zip(made, reached == paths.leaf_ids, strict=True)
+        ],
     }
 
 
@@ -182,7 +166,7 @@ def _find_seen(field: Field, rows: Rows) -> tuple[float, ...]:
     """Find the range of a column of numbers, and its quartiles in few digits; nothing where a cell stands for them."""
     if field.kind != "number" or field.reading is not None:
         return ()
-    values = rows.take(np.arange(rows.n_rows), np.array(field.features))
+    values = rows.read(0, rows.n_rows, np.array(field.features))
     values = values[np.isfinite(values)]
     return tuple(float(f"{one:.6g}") for one in np.quantile(values, (0, 0.25, 0.75, 1))) if len(values) else ()
 

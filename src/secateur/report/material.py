@@ -19,8 +19,6 @@ from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
 
-__all__ = ["RowsAtHand", "Texts", "find_rows", "known_numbers", "pair_limits"]
-
 
 @dataclass(frozen=True)
 class RowsAtHand:
@@ -88,7 +86,9 @@ def find_rows(rules: Rules, X: Any = None, y: Any = None, sample_weight: Any = N
     if X is None:
         return RowsAtHand(training, training)
     passed = _check(rules, GivenRows(X, y, sample_weight))
-    is_same = rules.is_ranked and _has_same_counts(rules, passed)
+    class_ids = check_labels(rules.tree, passed.y, passed.X.n_rows)
+    counts = count_classes(rules.tree, apply_tree(rules.tree, passed.X), class_ids, passed.sample_weight)
+    is_same = rules.is_ranked and np.array_equal(counts[rules.paths.leaf_ids], rules.leaf_counts)
     return RowsAtHand(passed if is_same else training, passed)
 
 
@@ -99,12 +99,6 @@ def _check(rules: Rules, given: GivenRows) -> GivenRows:
         held = rows.hold(lambda: ModelTerms.of(tree), "A report reads its rows many times")
     listed = held.read_labelled(tree)
     return GivenRows(Rows.of(listed.rows.matrix), tree.classes[listed.class_ids], listed.weights)
-
-
-def _has_same_counts(rules: Rules, rows: GivenRows) -> bool:
-    class_ids = check_labels(rules.tree, rows.y, rows.X.n_rows)
-    counts = count_classes(rules.tree, apply_tree(rules.tree, rows.X), class_ids, rows.sample_weight)
-    return bool(np.array_equal(counts[rules.paths.leaf_ids], rules.leaf_counts))
 
 
 PHRASE_END = re.compile(r"(?<=[;:,]) ")

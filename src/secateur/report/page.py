@@ -1,6 +1,6 @@
 """The page: a summary rendered as one HTML file.
 
-Everything from the summary is escaped: by jinja2 in the text, by :func:`_to_island` in the data. The page's content
+Everything from the summary is escaped: by jinja2 in the text, by :func:`to_json` in the data. The page's content
 security policy names style and script by their hashes and forbids everything else, above all the network.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -16,28 +17,23 @@ from html import escape
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secateur.errors import InputError, need_library
 from secateur.report.summarize import summarize
-from secateur.report.values import render_values, summarize_values
+from secateur.report.values import draw_values, summarize_values
 from secateur.results.measures import FEW_ROWS
 from secateur.rows.whole_files import write_whole
+from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_share
-
-if TYPE_CHECKING:
-    import os
-
-    from secateur.rules.rules import Rules
-
-__all__ = ["Report", "make_report", "render_page", "rules_to_page"]
+from secateur.words.plain_words import read_amount
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 # In the order in which they build on one another.
 SCRIPTS = (
     *("data.js", "words.js", "state.js", "diagnosis.js", "list.js", "chart.js", "splits.js", "drawing.js"),
-    *("picture.js", "changes.js", "row.js", "case.js", "cuts.js", "leaves.js", "start.js"),
+    *("picture.js", "changes.js", "row.js", "case.js", "cuts.js", "edit.js", "desk.js", "leaves.js", "start.js"),
 )
 
 # The page's own tables have so many lines each; a script draws the rest on demand.
@@ -50,16 +46,17 @@ UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 def render_page(summary: Mapping[str, Any]) -> str:
     """Render a summary, as :func:`summarize` gives it, as a whole HTML document."""
-    if summary.get("kind") == "values":
-        return render_values(summary)
     need_library("jinja2", "report", "The page")
     from markupsafe import Markup
+
+    if summary.get("kind") == "values":
+        return str(_template("values.html.jinja").render(s=summary, **draw_values(summary)))
 
     style, script = _read_sources()
     shown = summary["lists"][summary["list"]]
     lines = [_read_line(summary, shown, place) for place in range(min(STATIC_RULES, len(shown["lines"])))]
     return str(
-        _template().render(
+        _template("page.html.jinja").render(
             s=summary,
             shown=shown,
             n_left_out=len(shown["lines"]) - len(lines),
@@ -69,10 +66,10 @@ def render_page(summary: Mapping[str, Any]) -> str:
             ],
             rules=[_read_rule(summary, place) for place in range(min(STATIC_RULES, len(summary["rules"])))],
             policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
-            "form-action 'none'",
+            "form-action 'none'" + ("" if summary["desk"] is None else "; connect-src 'self'"),
             style=Markup(style),  # our own files
             script=Markup(script),
-            island=Markup(_to_island(summary)),  # escaped there
+            island=Markup(to_json(summary)),  # escaped there
         )
     )
 
@@ -91,7 +88,7 @@ def _shrink(source: str) -> str:
 
 
 @cache
-def _template() -> Any:
+def _template(name: str) -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(TEMPLATES)
@@ -99,9 +96,14 @@ def _template() -> Any:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.globals |= {"LONG": LONG, "N_COLOURS": N_COLOURS, "FEW_ROWS": FEW_ROWS}
-    environment.filters |= {"count": _read_count, "share": read_share, "points": _read_points}
-    environment.filters |= {"percent": _read_percent, "limits": _read_limits, "squeeze": _squeeze, "shorten": _shorten}
-    return environment.get_template("page.html.jinja")
+    environment.filters |= {
+        "amount": read_amount,
+        "count": lambda value: "unknown" if value is None else read_count(value),
+        "percent": lambda value: "–" if value is None else read_share(value / 100),
+        **{"share": read_share, "points": _read_points, "limits": _read_limits},
+        **{"squeeze": _squeeze, "shorten": _shorten},
+    }
+    return environment.get_template(name)
 
 
 def _hash(source: str) -> str:
@@ -109,9 +111,9 @@ def _hash(source: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
-def _to_island(summary: Mapping[str, Any]) -> str:
-    """Write the summary as JSON that may go inside a script element."""
-    text = json.dumps(summary, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+def to_json(content: Mapping[str, Any]) -> str:
+    """Write JSON that may go inside a script element."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -132,14 +134,6 @@ def _join_links(
     return joined
 
 
-def _read_reasons(summary: Mapping[str, Any], links: Sequence[int], reasons: Sequence[int] | None) -> dict[int, str]:
-    """Give the reason of each link of a path; none where the page does not carry them."""
-    if reasons is None:
-        return {}
-    words = [" ".join(summary["phrases"][phrase] for phrase in summary["reasons"][at]) for at in reasons]
-    return dict(zip(links, words, strict=True))
-
-
 def _read_line(summary: Mapping[str, Any], shown: Mapping[str, Any], place: int) -> dict[str, Any]:
     """Describe one line of the list as the page shows it before a script runs."""
     line = shown["lines"][place]
@@ -152,7 +146,9 @@ def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
     """Describe the rule of a leaf as the table shows it: what it asks, each with its reason, and what was deleted."""
     rule, tree = summary["rules"][place], summary["tree"]
     gone = set(rule["deleted"])
-    why = _read_reasons(summary, rule["links"], rule["reasons"])
+    # A long page carries no reasons.
+    words = [" ".join(summary["phrases"][one] for one in summary["reasons"][at]) for at in rule["reasons"] or ()]
+    why = dict(zip(rule["links"], words, strict=False))
     return {
         "number": place + 1,
         "leaf": rule["leaf"],
@@ -165,14 +161,6 @@ def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
         "reliability": rule["hits"] / rule["support"] if rule["support"] else None,
         "source_reliability": rule["source_hits"] / rule["source_support"] if rule["source_support"] else None,
     }
-
-
-def _read_count(value: float | None) -> str:
-    return "unknown" if value is None else read_count(value)
-
-
-def _read_percent(value: float | None) -> str:
-    return "–" if value is None else read_share(value / 100)
 
 
 def _read_points(value: float | None) -> str:

@@ -5,7 +5,9 @@ There is a list for each budget: 0 for rules that change no answer, then the bud
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,8 @@ from secateur.choosing import ListForm, choose_lines, choose_lines_by_budget
 from secateur.counting.training_evidence import RowEvidence, count_without_one
 from secateur.errors import InputError, ParameterError
 from secateur.methods.contract import DEFAULT_TOLERANCE, check_share
-from secateur.report.material import known_numbers, pair_limits
+from secateur.report.material import RowsAtHand, Texts, known_numbers, pair_limits
+from secateur.report.tree import MOST_EXACT, list_subjects
 from secateur.results.answer import (
     describe_difference,
     describe_faithful,
@@ -24,22 +27,16 @@ from secateur.results.answer import (
     find_cautions,
     warn_of_weights,
 )
+from secateur.results.audit import Audit
 from secateur.results.fidelity import describe_fidelity, round_outwards
 from secateur.results.measures import FEW_ROWS, find_expected, measure_rules
 from secateur.results.per_line import find_limits_of_d
 from secateur.rows.checking import check_labels
-from secateur.rows.rows import apply_tree
-from secateur.words.assumptions import list_facts
+from secateur.rules.rules import Rules
+from secateur.words.conditions import read_conditions
+from secateur.words.reasons import list_facts
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from secateur.report.material import RowsAtHand, Texts
-    from secateur.results.audit import Audit
-    from secateur.results.fidelity import Fidelity
-    from secateur.rules.rules import Rules
-
-    Numbers = tuple[float | int | None, float | int | None, list[float] | None]
+Numbers = tuple[float | int | None, float | int | None, list[float] | None]
 
 # The slider's positions beside the exact one.
 BUDGETS = (0.01,)
@@ -107,6 +104,7 @@ def describe_list(rules: Rules, at_hand: RowsAtHand, audit: Audit | None, texts:
             "class": line.class_id,
             "section": int(layout.section_of_line[line.index]),
             "share": line.share,
+            "text": line.text if rules.tree.n_nodes <= MOST_EXACT else None,
             "kept": list(line.kept_ids),
             "leaves": list(line.leaf_ids),
             "partly": sorted(partly[line.index] - set(line.leaf_ids)),
@@ -115,7 +113,12 @@ def describe_list(rules: Rules, at_hand: RowsAtHand, audit: Audit | None, texts:
         for line in rules.lines
     ]
     # Training rows would show what a surrogate was fitted to.
-    numbers = _count_rows(rules) if rules.fidelity is None else _count_agreement(rules.fidelity)
+    numbers = _count_rows(rules)
+    if rules.fidelity is not None:  # of held-out rows: all, those on which the model says the same, and the limits
+        numbers = [
+            (one.n_rows, one.n_same, None if one.interval is None else list(round_outwards(one.interval)))
+            for one in rules.fidelity.by_rule
+        ]
     for record, line, (n_rows, n_hits, limits) in zip(lines, rules.lines, numbers, strict=True):
         record |= {"rows": n_rows, "hits": n_hits, "limits": limits, "words": describe_rows(line)}
         record["counts"] = None if rules.fidelity or n_rows is None else known_numbers(rules.counts[line.index])
@@ -159,19 +162,13 @@ def _count_rows(rules: Rules) -> Iterable[Numbers]:
     return zip(known_numbers(counts.sum(axis=1)), known_numbers(hits), limits, strict=True)
 
 
-def _count_agreement(found: Fidelity) -> Iterable[Numbers]:
-    """List the held-out rows of each line, those on which the model says the same, and the limits of their share."""
-    for one in found.by_rule:
-        yield one.n_rows, one.n_same, None if one.interval is None else list(round_outwards(one.interval))
-
-
 def _find_deciding_leaves(rules: Rules, at_hand: RowsAtHand) -> list[set[int]]:
     """Find for each line the leaves of the training rows that it decides."""
     found: list[set[int]] = [set() for _ in rules.class_ids]
     if at_hand.training is not None:
-        rows, n_nodes = at_hand.training.X, rules.tree.n_nodes
-        for pair in np.unique(rules.find_lines(rows) * n_nodes + apply_tree(rules.tree, rows)).tolist():
-            found[pair // n_nodes].add(pair % n_nodes)
+        leaf, line = rules.find_places(at_hand.training.X)
+        for pair in np.flatnonzero(np.bincount(line * rules.tree_rules + leaf)).tolist():
+            found[pair // rules.tree_rules].add(int(rules.paths.leaf_ids[pair % rules.tree_rules]))
     return found
 
 
@@ -194,7 +191,7 @@ def _describe_trust(rules: Rules, at_hand: RowsAtHand, audit: Audit | None) -> t
     if audit is None:
         return describe_faithful(rules), "No rows are at hand, so how often this is right is unknown."
     is_told = rules.unseen is not None or at_hand.is_training
-    right = " ".join(describe_measures(rules) if is_told else ()) or describe_measured(audit, at_hand.words)
+    right = "\n".join(describe_measures(rules) if is_told else ()) or describe_measured(audit, at_hand.words)
     if rules.is_exact:
         return describe_faithful(rules), right
     found = _measure(audit)
@@ -210,11 +207,12 @@ def _find_cautions(rules: Rules, audit: Audit | None) -> list[str]:
     if not few:
         return []
     which = f"Line {few[0]} decides" if len(few) == 1 else f"Lines {', '.join(few)} decide"
-    return [f"{which} fewer than {FEW_ROWS} held-out rows: too few to tell how often the model says the same."]
+    return [f"{which} fewer than {FEW_ROWS} held-out rows: too few to tell how often {rules.fidelity.agreeing}."]
 
 
 # Up to this many conditions the page carries the effect of each; two numbers apiece, about a megabyte in all.
 MOST_DIAGNOSED = 50_000
+MOST_JOINED = 300  # leaves
 
 
 def describe_rules(rules: Rules, texts: Texts | None) -> list[dict[str, Any]]:
@@ -269,3 +267,39 @@ def describe_effects(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     bounds = paths.offsets[1:-1]
     lists = {"support": counts.sum(axis=1), "hits": hits}
     return found | {name: [known_numbers(part) for part in np.split(one, bounds)] for name, one in lists.items()}
+
+
+def merge_conditions(whole: Rules, lists: Iterable[Rules]) -> dict[str, str]:
+    """Word the kept links on one column together, by their ids; a single link reads as itself.
+
+    What reads differently under the heading of its section has the ids of the heading and a bar before its own. An edit
+    that joins sections leaves a heading its first links: of a large tree, such words are put together in the page.
+    """
+    tree, paths, is_small = whole.tree, whole.paths, whole.paths.n_rules <= MOST_JOINED
+    seen: dict[tuple[tuple[int, ...], tuple[int, ...]], None] = {}
+    for section in (one for rules in lists for one in rules.sections):
+        heading = () if section.otherwise is None else section.otherwise.kept_ids
+        seen[heading, ()] = None
+        for rule in section.rules:
+            kept, depths = rule.kept_ids, range(len(heading) + 1) if is_small else (0, len(heading))
+            seen |= {(kept[depth:], heading[:depth]): None for depth in depths}
+    about = list_subjects(whole)
+
+    @cache
+    def read(links: tuple[int, ...], under: tuple[int, ...] = ()) -> str:
+        return read_conditions(tree, paths, links, whole.voice, under)[0].text
+
+    merged: dict[str, str] = {}
+    for kept, under in seen:
+        by_subject: dict[int, list[int]] = {}
+        for link in kept:
+            by_subject.setdefault(about[link], []).append(link)
+        for links in map(tuple, by_subject.values()):
+            key = ",".join(map(str, links))
+            if len(links) > 1:
+                merged[key] = read(links)
+            # Only a missing value that the heading excludes goes unsaid below it.
+            feature = tree.feature[paths.parent[links[0]]]
+            if under and tree.accepts_missing[feature] and read(links, under) != read(links):
+                merged[f"{','.join(map(str, under))}|{key}"] = read(links, under)
+    return merged

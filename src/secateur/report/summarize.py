@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +17,9 @@ from secateur import __version__
 from secateur.choosing import choose_lines
 from secateur.errors import InputError, ParameterError, SecateurError
 from secateur.methods import METHODS
+from secateur.report.cells import describe_edits, describe_groups
 from secateur.report.form import make_form
-from secateur.report.material import Texts, find_rows, known_numbers
+from secateur.report.material import RowsAtHand, Texts, find_rows, known_numbers
 from secateur.report.rules import (
     BUDGETS,
     check_budgets,
@@ -24,24 +27,18 @@ from secateur.report.rules import (
     describe_list,
     describe_rules,
     make_lists,
+    merge_conditions,
 )
 from secateur.report.tree import describe_splits, describe_tree
 from secateur.results import fidelity
 from secateur.results.answer import COUNTED_TWICE, counts_rows_twice, find_target, name_target
+from secateur.results.audit import Audit
 from secateur.results.statistics import count_classes
 from secateur.rules.rules import Rules
 from secateur.tree.json import tree_to_dict
-from secateur.words.assumptions import list_facts
-from secateur.words.conditions import count_of, read_conditions
+from secateur.words.conditions import count_of
 from secateur.words.plain_words import ROUNDED, rounds_a_number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from secateur.report.material import RowsAtHand
-    from secateur.results.audit import Audit
-
-__all__ = ["describe_answer", "describe_fidelity", "summarize"]
+from secateur.words.reasons import list_facts
 
 FORMAT = 3
 MOST_PROVED = 300  # leaves; of more, a proof takes longer than the page
@@ -62,42 +59,12 @@ def summarize(
     title: str | None = None,
     budgets: Any = BUDGETS,
     notes: Sequence[str] = (),
+    groups_by: Any = None,
+    desk: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Gather all that a report shows into a plain dict, ready for JSON.
+    """Gather all that a report shows into a plain dict, ready for JSON; ``docs/report.md`` lists its fields.
 
-    Parameters
-    ----------
-    rules : Rules
-        The page begins with this list; of one rule for each leaf, with the list that is chosen of them.
-    X : array-like or data frame of shape (n_rows, n_features), default=None
-        Rows to measure on, set aside when the tree was fitted. By default those that the rules were made from, if they
-        are at hand.
-    y, sample_weight : array-like of shape (n_rows,), default=None
-        Their labels and weights.
-    target : str, default=None
-        What is predicted, in a word or two, such as the name of the column of ``y``.
-    title : str, default=None
-        By default made from ``target``.
-    budgets : sequence of float, default=(0.01,)
-        The positions of the slider beside the exact one.
-    notes : sequence of str, default=()
-        What else a reader should know of the table and the model, a sentence each.
-
-    Returns
-    -------
-    dict
-        Its fields are listed in ``docs/report.md``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> import secateur
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
-    >>> summary = summarize(secateur.simplify(model, X, y), target="species")
-    >>> summary["title"], summary["lists"][summary["list"]]["n_conditions"]
-    ('What decides species', 5)
+    The parameters are those of :meth:`Rules.report`; ``desk`` is what a page knows that is served with its rows.
     """
     if not hasattr(rules, "each_leaf"):  # the rules of a forest, or no rules at all
         raise InputError(
@@ -112,13 +79,11 @@ def summarize(
     budgets = check_budgets(budgets)
     if rules.fidelity is not None or rules.making.edits is not None:
         budgets = ()  # the fidelity is that of the given list alone
-    whole = rules.each_leaf
-    target = name_target(y) or find_target(whole) if target is None else target
+    target = name_target(y) or find_target(rules) if target is None else target
     if X is None and rules.unseen is not None and rules.unseen.rows is not None:
         X, y, sample_weight = rules.unseen.rows
-    at_hand = find_rows(whole, X, y, sample_weight)
-    whole = whole if at_hand.training is None else whole.change(training=at_hand.training)
-    given = rules if rules.is_list else choose_lines(whole)
+    given, at_hand = find_list(rules, X, y, sample_weight)
+    whole = rules.each_leaf if at_hand.training is None else rules.each_leaf.change(training=at_hand.training)
     made, place, note = make_lists(given, at_hand, budgets)
     lists = [at_hand.measure(one) for one in made]
     given = lists[place]
@@ -130,12 +95,15 @@ def summarize(
     for rule, example in zip(leaf_rules, form.pop("examples"), strict=True):
         rule["example"] = example
     method, fidelity = METHODS[whole.method], describe_fidelity(rules)
+    untitled = "The rules of a decision tree" if fidelity is None else f"Rules that approximate {fidelity['model']}"
+    minded = [COUNTED_TWICE] if counts_rows_twice(whole) else []
+    minded += [ROUNDED] if rounds_a_number(whole, whole) else []
     of = given.making.of if whole.tree.n_classes == 2 else None
     answer = describe_answer(whole, at_hand, audits[place], target, len(form["fields"]), of)
     return {
         "format": FORMAT,
         "version": __version__,
-        "title": title or _make_title(target, rules),
+        "title": title or (f"What decides {target}" if target else untitled),
         "meta": describe_origin(given, at_hand),
         "columns": _list_columns(whole, form["fields"]),
         "of": of,
@@ -152,7 +120,10 @@ def summarize(
         "method": {"name": method.name, "summary": method.summary, "preserves": method.preserves},
         "guarantee": whole.guarantee,
         "is_exact": method.is_exact,
-        "parameters": _plain(whole.parameters),
+        "parameters": {
+            name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+            for name, value in whole.parameters.items()
+        },
         "size": {
             "n_rules": len(whole),
             "n_rules_changed": whole.n_shortened,
@@ -160,20 +131,39 @@ def summarize(
             "n_conditions": whole.n_conditions,
             "depth": whole.tree.depth,
         },
-        "notes": [*notes, *_find_notes(whole)],
+        "notes": [*notes, *minded],
         "remarks": list(whole.own_remarks),  # a class that no rule predicts is among the cautions
-        "facts": _list_facts(whole),
+        "facts": [{"text": text, "is_used": text in whole.facts_used.used} for text in list_facts(whole.tree)],
         "classes": list(whole.tree.class_names),
-        "rows": _describe_rows(whole, at_hand, is_unseen=given.unseen is not None),
+        "labels": whole.tree.classes.tolist(),
+        "rows": {
+            "n_rows": at_hand.n_rows,
+            "n_training": None if at_hand.training is None else at_hand.training.X.n_rows,
+            "is_training": at_hand.is_training,
+            "is_unseen": given.unseen is not None,
+            "is_ranked": whole.is_ranked,
+            "is_weighted": whole.is_weighted,
+            "note": at_hand.note,
+        },
         "rules": leaf_rules,
         "diagnosis": describe_effects(whole, at_hand),
-        "merged": _merge_conditions(whole, lists),
+        "merged": merge_conditions(whole, [whole, *lists]),
+        "edits": describe_edits(given, at_hand, with_rows=desk is not None),
+        "groups": None if groups_by is None else describe_groups(given, X, at_hand, groups_by),
+        "desk": desk,
         "tree": describe_tree(whole),
         "splits": describe_splits(whole, at_hand),
         "form": form,
         "reasons": texts.listed,
         "phrases": texts.phrases,
     }
+
+
+def find_list(rules: Rules, X: Any = None, y: Any = None, sample_weight: Any = None) -> tuple[Rules, RowsAtHand]:
+    """Find the list that a page begins with, and the rows at hand."""
+    at_hand = find_rows(rules.each_leaf, X, y, sample_weight)
+    given = rules if at_hand.training is None else rules.change(training=at_hand.training)
+    return given if rules.is_list else choose_lines(given), at_hand
 
 
 def describe_origin(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
@@ -194,7 +184,7 @@ def describe_origin(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     proved = ""
     if rules.is_exact and rules.fidelity is None and len(rules.paths.leaf_ids) <= MOST_PROVED:
         alone = rules.change(training=None, domain=None, unseen=None)
-        proved = "" if alone.verify().is_refuted else "proved by an independent checker"
+        proved = "" if alone.verify().is_refuted else "same answers as the tree: proved by an independent checker"
     return {"told": told, "proved": proved}
 
 
@@ -210,78 +200,12 @@ def _list_columns(rules: Rules, fields: Sequence[Mapping[str, Any]]) -> dict[str
 def _write_copies(rules: Rules) -> dict[str, str]:
     """Write the list in the formats that the page copies, unless that is long."""
     copies: dict[str, str] = {}
-    for name, write in (("text", rules.to_text), ("Markdown", rules.to_markdown), ("SQL", rules.to_sql)):
+    plain_sql = partial(rules.to_sql, plain=True)
+    for name, write in (("text", rules.to_text), ("Markdown", rules.to_markdown), ("SQL", plain_sql)):
         with suppress(SecateurError):
             text = write() if rules.n_lines <= MOST_COPIED else ""
             copies |= {name: text} if 0 < len(text) <= LONGEST_COPY else {}
     return copies
-
-
-def _make_title(target: str | None, rules: Rules) -> str:
-    if target:
-        return f"What decides {target}"
-    found = rules.fidelity
-    return "The rules of a decision tree" if found is None else f"Rules that approximate {found.model}"
-
-
-def _merge_conditions(whole: Rules, lists: Iterable[Rules]) -> dict[str, str]:
-    """Word the kept links on one column together, by their ids; a single link reads as itself.
-
-    What reads differently under the heading of its section has the ids of the heading and a bar before its own.
-    """
-    seen: dict[tuple[tuple[int, ...], tuple[int, ...]], None] = {(rule.kept_ids, ()): None for rule in whole}
-    for section in (one for rules in lists for one in rules.sections):
-        heading = () if section.otherwise is None else section.otherwise.kept_ids
-        seen[heading, ()] = None
-        for rule in section.rules:
-            seen |= {(rule.kept_ids, ()): None, (rule.kept_ids[len(heading) :], heading): None}
-    merged: dict[str, str] = {}
-    for kept, under in seen:
-        alone = read_conditions(whole.tree, whole.paths, kept, whole.voice)
-        merged |= {_join_ids(one.link_ids): one.text for one in alone if len(one.link_ids) > 1}
-        if under:
-            below = read_conditions(whole.tree, whole.paths, kept, whole.voice, under)
-            pairs = zip(below, alone, strict=True)
-            differ = (one for one, other in pairs if one.text != other.text)
-            merged |= {f"{_join_ids(under)}|{_join_ids(one.link_ids)}": one.text for one in differ}
-    return merged
-
-
-def _join_ids(links: Iterable[int]) -> str:
-    return ",".join(map(str, links))
-
-
-def _find_notes(whole: Rules) -> list[str]:
-    """Say what to mind of the numbers on the page."""
-    twice = [COUNTED_TWICE] if counts_rows_twice(whole) else []
-    return [*twice, *([ROUNDED] if rounds_a_number(whole, whole) else [])]
-
-
-def _describe_rows(rules: Rules, at_hand: RowsAtHand, *, is_unseen: bool) -> dict[str, Any]:
-    training = at_hand.training
-    return {
-        "n_rows": at_hand.n_rows,
-        "n_training": None if training is None else training.X.n_rows,
-        "is_training": at_hand.is_training,
-        "is_unseen": is_unseen,
-        "is_ranked": rules.is_ranked,
-        "is_weighted": rules.is_weighted,
-        "note": at_hand.note,
-    }
-
-
-def _list_facts(rules: Rules) -> list[dict[str, Any]]:
-    """List the stated facts about the columns, and whether a deletion depends on each."""
-    used = set(rules.facts_used.used)
-    return [{"text": text, "is_used": text in used} for text in list_facts(rules.tree)]
-
-
-def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Write parameters for JSON."""
-    return {
-        name: value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-        for name, value in parameters.items()
-    }
 
 
 FEW_CLASSES = 4
@@ -295,21 +219,17 @@ def describe_answer(
     guess = None if counts is None else int(counts.argmax())
     if guess is None and audit is not None:
         guess = names.index(audit.baseline_class)
+    base = ""
+    if counts is not None and of is not None and counts.sum() > 0:
+        base = f" {100 * counts[of] / counts.sum():.0f} of 100 training rows are {names[of]}."
     return {
         "class_rows": None if counts is None else known_numbers(counts),
         "guess": guess,
         "tree_accuracy": None if audit is None else audit.tree_accuracy,
         "guess_accuracy": None if audit is None else audit.baseline,
-        "predicted": _describe_predicted(target, names, n_columns) + _describe_base(counts, names, of),
+        "predicted": _describe_predicted(target, names, n_columns) + base,
         "measured_on": at_hand.words,
     }
-
-
-def _describe_base(counts: Any, names: Sequence[str], of: int | None) -> str:
-    """Say how many rows are of the class of interest."""
-    if counts is None or of is None or not counts.sum() > 0:
-        return ""
-    return f" {100 * counts[of] / counts.sum():.0f} of 100 training rows are {names[of]}."
 
 
 def _describe_predicted(target: str | None, classes: Sequence[str], n_columns: int) -> str:

@@ -7,24 +7,19 @@ bins may hold few rows or none.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.report.material import known_numbers
+from secateur.report.material import RowsAtHand, known_numbers
 from secateur.rows.checking import check_labels
 from secateur.rows.rows import sum_up
 from secateur.rules.rules import Rules
 from secateur.tree.paths import DEFAULT_RF_TOL
+from secateur.tree.tree import Tree
 from secateur.words.conditions import read_conditions, read_link
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.report.material import RowsAtHand
-    from secateur.tree.tree import Tree
-
-__all__ = ["describe_splits", "describe_tree"]
 
 # Up to this many nodes the page carries the exact numbers beside the short ones.
 MOST_EXACT = 1_000
@@ -34,17 +29,14 @@ def describe_tree(rules: Rules) -> dict[str, Any]:
     """List the tree's parts in parallel, one element for each node; ``docs/report.md`` describes each list."""
     tree, paths = rules.tree, rules.paths
     nodes = range(1, tree.n_nodes)
-    group_of = tree.facts.group_of
-    tested = tree.feature.tolist()
-    subject = [tree.n_features + group_of[feature] if feature in group_of else feature for feature in tested]
     return {
         "dtype": tree.dtype,
         "depth": tree.depth,
         "n_features": tree.n_features,
         "left": tree.children_left.tolist(),
         "right": tree.children_right.tolist(),
-        "feature": tested,
-        "about": [-1, *(subject[parent] for parent in paths.parent[1:].tolist())],
+        "feature": tree.feature.tolist(),
+        "about": list_subjects(rules),
         "limit": [limit if math.isfinite(limit) else None for limit in tree.upper.tolist()],
         "codes": {str(node): tree.left_codes(node).tolist() for node in np.flatnonzero(tree.is_categorical).tolist()},
         "missing_left": tree.missing_left.astype(int).tolist(),
@@ -56,6 +48,13 @@ def describe_tree(rules: Rules) -> dict[str, Any]:
         "rows": _count_rows(rules),
         "orientation": _orient(rules),
     }
+
+
+def list_subjects(rules: Rules) -> list[int]:
+    """List what each link is about: a feature, or a group of them beyond the last feature; -1 of the root."""
+    tree, group_of = rules.tree, rules.tree.facts.group_of
+    tested = tree.feature[rules.paths.parent[1:]].tolist()
+    return [-1, *(tree.n_features + group_of[one] if one in group_of else one for one in tested)]
 
 
 def _count_rows(rules: Rules) -> list[float | int | None] | None:
@@ -90,7 +89,7 @@ TAIL = 0.01  # share of the rows, at either end, that the first and the last bin
 def describe_splits(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     """Describe the rows that come to each split, by node: bins of its column, and the rows of each class in each bin.
 
-    Bins have ``edges``, of which the one at ``line`` is the split's limit; or ``codes`` of labels, and whether each
+    Bins have ``edges``; the one at ``line`` is the split's limit; or ``codes`` of labels, and whether each
     goes ``left``. ``counts`` holds a list for each bin: the rows of each class of ``classes``, where -1 stands for all
     others. A last bin beyond them, if there is one, holds missing values and rare labels.
     """
@@ -101,52 +100,41 @@ def describe_splits(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     weights = at_hand.training.sample_weight
     leaf_places = rules.find_leaves(rows)
     order = np.argsort(leaf_places, kind="stable")
-    first, last = _find_spans(rules, leaf_places[order])
+    ends = np.searchsorted(leaf_places[order], np.arange(rules.tree_rules + 1))
+    first, last = (ends[side] for side in tree.leaf_runs)  # where the rows of each node begin and end
     splits = np.flatnonzero(~tree.is_leaf & (last > first))
     chosen = splits[np.argsort(-(last - first)[splits], kind="stable")][:MOST_SPLITS]
+    read = cache(lambda feature: rows.read(0, rows.n_rows, np.array([feature]))[:, 0])
     found = {}
     for node in np.sort(chosen).tolist():
         here = order[first[node] : last[node]]
         weight = np.ones(len(here)) if weights is None else weights[here]
-        found[str(node)] = _describe(tree, node, rows, here, class_ids[here], weight)
+        found[str(node)] = _describe(tree, node, read, here, class_ids[here], weight)
     return found
 
 
-def _find_spans(rules: Rules, leaf_places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find where the rows of each node begin and end, when rows are sorted by the place of their leaf."""
-    tree = rules.tree
-    ends = np.searchsorted(leaf_places, np.arange(rules.tree_rules + 1))
-    first, last = np.zeros((2, tree.n_nodes), dtype=np.int64)
-    first[rules.paths.leaf_ids], last[rules.paths.leaf_ids] = ends[:-1], ends[1:]
-    # A child's id is larger than its parent's, so this backward sweep meets both children first.
-    for node in range(tree.n_nodes - 1, -1, -1):
-        if not tree.is_leaf[node]:
-            first[node], last[node] = first[tree.children_left[node]], last[tree.children_right[node]]
-    return first, last
-
-
 def _describe(
-    tree: Tree, node: int, rows: Any, here: NDArray[np.int64], class_ids: NDArray[np.int64], weight: NDArray[np.float64]
+    tree: Tree, node: int, read: Any, here: NDArray[np.int64], class_ids: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> dict[str, Any]:
     feature = int(tree.feature[node])
     place = tree.facts.group_of.get(feature)
     if place is not None:
         group = tree.facts.groups[place]
-        held = np.nan_to_num(rows.take(here, np.array(group.features)))
+        held = np.nan_to_num(np.stack([read(one)[here] for one in group.features], axis=1))
         codes = np.where(held.any(axis=1), held.argmax(axis=1), len(group.labels))
         own = np.array([group.features.index(feature)])
         listed, bins = _bin_codes(codes, weight, len(group.labels), own, missing=None)
         left_of_all = {code: code not in own.tolist() for code in range(len(group.labels) + 1)}
     elif tree.categories[feature] is not None:
         levels = tree.categories[feature] or ()
-        values = rows.take(here, np.array([feature]))[:, 0]
+        values = read(feature)[here]
         missing = np.isnan(values)
         codes = np.where(missing, 0, np.minimum(np.nan_to_num(values), len(levels))).astype(np.int64)
         listed, bins = _bin_codes(codes, weight, len(levels), np.zeros(0, np.int64), missing=missing)
         left = set(tree.left_codes(node).tolist())
         left_of_all = {code: code in left for code in range(len(levels) + 1)}
     else:
-        values = rows.take(here, np.array([feature]))[:, 0].astype(np.float64)
+        values = read(feature)[here].astype(np.float64)
         edges, line, bins = _bin_numbers(values, float(tree.upper[node]))
         record: dict[str, Any] = {"edges": edges, "line": line}
         return record | _count(bins, len(edges), class_ids, weight, tree.n_classes)

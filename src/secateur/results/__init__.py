@@ -11,19 +11,17 @@ if TYPE_CHECKING:
     from secateur.export.pictures import Picture
     from secateur.report import Report
     from secateur.results.audit import Audit
-    from secateur.results.deletion_effects import PairEffect, PairEffects, SetEffect
+    from secateur.results.deletion_effects import Overlap, Overlaps, PairEffect, PairEffects, SetEffect
     from secateur.results.diagnosis import Diagnosis, DiagnosisRow, ForestDiagnosis
     from secateur.results.difference import RuleChange, RulesDifference
     from secateur.results.explanation import Explanation, Explanations
     from secateur.results.fidelity import Agreement, Fidelity, WeakestRegion
-    from secateur.results.overlaps import Overlap, Overlaps
     from secateur.results.per_line import LineAudit, LineAudits
-    from secateur.results.value_audit import LineValues, ValueAudit
+    from secateur.results.policy import Policy, parse_policy
     from secateur.rules.forest import ForestAudit, ForestRules
     from secateur.rules.making import Choice, Making
-    from secateur.rules.merged import MergedRule, MergedRules
     from secateur.rules.rule import Section
-    from secateur.selection import Selection, SelectionPoint
+    from secateur.tuning import Selection, SelectionPoint
     from secateur.verify import Verification
     from secateur.words.conditions import Condition
     from secateur.words.reasons import Reason
@@ -44,15 +42,13 @@ __all__ = [
     "ForestRules",
     "LineAudit",
     "LineAudits",
-    "LineValues",
     "Making",
-    "MergedRule",
-    "MergedRules",
     "Overlap",
     "Overlaps",
     "PairEffect",
     "PairEffects",
     "Picture",
+    "Policy",
     "Reason",
     "Report",
     "RuleChange",
@@ -61,9 +57,9 @@ __all__ = [
     "Selection",
     "SelectionPoint",
     "SetEffect",
-    "ValueAudit",
     "Verification",
     "WeakestRegion",
+    "parse_policy",
 ]
 
 # Loaded when first asked for, some from rooms that come later.
@@ -73,13 +69,11 @@ _HOME = {
     **dict.fromkeys(("Diagnosis", "DiagnosisRow", "ForestDiagnosis"), "results.diagnosis"),
     **dict.fromkeys(("Explanation", "Explanations"), "results.explanation"),
     **dict.fromkeys(("ForestAudit", "ForestRules"), "rules.forest"),
-    **dict.fromkeys(("LineValues", "ValueAudit"), "results.value_audit"),
     **dict.fromkeys(("LineAudit", "LineAudits"), "results.per_line"),
-    **dict.fromkeys(("MergedRule", "MergedRules"), "rules.merged"),
-    **dict.fromkeys(("Overlap", "Overlaps"), "results.overlaps"),
-    **dict.fromkeys(("PairEffect", "PairEffects", "SetEffect"), "results.deletion_effects"),
+    **dict.fromkeys(("Overlap", "Overlaps", "PairEffect", "PairEffects", "SetEffect"), "results.deletion_effects"),
+    **dict.fromkeys(("Policy", "parse_policy"), "results.policy"),
     **dict.fromkeys(("RuleChange", "RulesDifference"), "results.difference"),
-    **dict.fromkeys(("Selection", "SelectionPoint"), "selection"),
+    **dict.fromkeys(("Selection", "SelectionPoint"), "tuning"),
     "Audit": "results.audit",
     "Condition": "words.conditions",
     "Evidence": "counting.counted_evidence",

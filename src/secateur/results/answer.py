@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.results.audit import Audit
 from secateur.results.fidelity import describe_fidelity, read_agreement
-from secateur.results.measures import FEW_ROWS, describe_ranking, find_interest, measure_rules
-from secateur.results.value_audit import ValueAudit
+from secateur.results.measures import FEW_ROWS, describe_ranking, describe_rarer, find_interest, measure_rules
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.tree.columns import show_text
-from secateur.words.conditions import count_of, read_count, read_share
-from secateur.words.targets import find_pattern, read_amount, read_limit
-
-if TYPE_CHECKING:
-    from secateur.results.audit import Audit
+from secateur.words.conditions import count_class, count_of, name_class, read_count, read_share
+from secateur.words.plain_words import find_pattern, read_amount, read_limit
 
 SHOWN_CLASSES = 5
 FAR = 0.1  # from what a guess gives, as a share
@@ -33,10 +30,8 @@ def describe_answer(rules: Rules) -> tuple[list[str], list[str]]:
     counts = rules.counts if rules.is_list else rules.leaf_counts
     sizes: NDArray[np.float64] = counts.sum(axis=0)
     promised = describe_faithful(rules) if rules.is_list else rules.guarantee
-    if rules.tree.is_regression and not (sizes.sum() > 0 and rules.is_ranked):
-        return [], [promised]
     if not sizes.sum() > 0 or not rules.is_ranked:
-        return [], [*describe_measures(rules), promised]
+        return [], [*describe_measures(rules), promised]  # which values do not have
     if rules.tree.is_regression:
         return _describe_values(rules, promised)
     first = describe_classes(rules.tree.class_names, sizes, find_target(rules), is_weighted=rules.is_weighted)
@@ -51,12 +46,11 @@ def describe_measures(rules: Rules) -> list[str]:
     right = describe_accuracy(
         found.accuracy, found.rows, found.names[found.guess], found.guess_accuracy, found.tree_accuracy
     )
-    if rules.unseen is None:
-        return [*filter(None, (right, found.describe_class(), describe_ranking(rules))), FLATTER]
-    trained = measure_rules(rules.change(unseen=None))
+    trained = None if rules.unseen is None else measure_rules(rules.change(unseen=None))
     if trained is not None:
         right = right.replace(";", f", {read_share(trained.accuracy)} in training;", 1)
-    return [*filter(None, (right, found.describe_class(), describe_ranking(rules)))]
+    flatter = FLATTER if rules.unseen is None else None
+    return [*filter(None, (right, found.describe_class(), describe_ranking(rules), flatter))]
 
 
 def _describe_values(rules: Rules, promised: str) -> tuple[list[str], list[str]]:
@@ -65,21 +59,27 @@ def _describe_values(rules: Rules, promised: str) -> tuple[list[str], list[str]]
     if moments is None:
         return [first], [promised]
     mean, spread = _find_whole_moments(rules, moments)
-    trained = _find_error(rules, moments, rules.support)
+    trained = _find_error(rules.answers, moments, rules.support)
     typical = f"Off by {read_amount(trained)} (root mean square) on the training rows"
     if spread > 0:
         typical += f"; always saying {read_amount(mean)} is off by {read_amount(spread)}"
+    warned = []
     if rules.unseen is not None and rules.unseen.moments is not None:
         rows = count_of(float(rules.unseen.support.sum()), "unseen row")
-        error = _find_error(rules, rules.unseen.moments, rules.unseen.support)
-        typical = f"Off by {read_amount(error)} (root mean square) on {rows}, {read_amount(trained)} in training"
-    return [first], [f"{typical}.", promised]
+        beside = rules.unseen.moments, rules.unseen.support
+        error, guessed = _find_error(rules.answers, *beside), _find_error(mean, *beside)
+        typical = (
+            f"Off by {read_amount(error)} (root mean square) on {rows}, {read_amount(trained)} in training; always "
+            f"saying {read_amount(mean)} is off by {read_amount(guessed)}"
+        )
+        warned = [str(one) for one in compare_with_mean(error, guessed)]
+    return [first], [f"{typical}.", *warned, promised]
 
 
-def _find_error(rules: Rules, moments: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    """Find the root of the mean squared error of lines, from mean and spread of the targets of each line's rows."""
+def _find_error(said: Any, moments: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """Find the root of the mean squared error of what is said, from mean and spread of the targets of lines' rows."""
     known = np.nan_to_num(moments)
-    squares = known[:, 1] ** 2 + (known[:, 0] - rules.answers) ** 2
+    squares = known[:, 1] ** 2 + (known[:, 0] - said) ** 2
     return math.sqrt(float(np.average(squares, weights=np.nan_to_num(weights))))
 
 
@@ -112,8 +112,8 @@ def describe_classes(
     """Say who predicts what, and how often each class occurs; the most frequent classes come first."""
     total = float(sizes.sum())
     order = np.argsort(-sizes, kind="stable").tolist()
-    shares = [f"{read_share(float(sizes[place]) / total)} are {names[place]}" for place in order[:SHOWN_CLASSES]]
-    shares[1:] = [share.replace(" are ", " ", 1) for share in shares[1:]]
+    told = [(read_share(float(sizes[place]) / total), names[place]) for place in order[:SHOWN_CLASSES]]
+    shares = [f"{told[0][0]} are {told[0][1]}", *(count_class(*one) for one in told[1:])]
     if len(order) > SHOWN_CLASSES:
         rest = float(sizes[order[SHOWN_CLASSES:]].sum()) / total
         shares.append(f"{read_share(rest)} of {len(order) - SHOWN_CLASSES} other classes")
@@ -130,9 +130,9 @@ def describe_accuracy(share: float, rows: str, guess: str, guessed: float | None
     return f"{right}." if guessed is None else f"{right}; always saying {guess} is right for {read_share(guessed)}."
 
 
-def describe_measured(audit: Audit | ValueAudit, rows: str) -> str:
+def describe_measured(audit: Audit, rows: str) -> str:
     """Say the same of audited rows."""
-    if isinstance(audit, ValueAudit):
+    if audit.is_of_values:
         rmse, mae, by_tree, guess = (read_amount(getattr(audit, n)) for n in ("rmse", "mae", "tree_rmse", "baseline"))
         told = f"Off by {mae} on average, {rmse} root mean square (the tree: {by_tree}), on {rows}"
         return f"{told}; always saying their mean is off by {guess}."
@@ -146,14 +146,13 @@ def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit |
         return _describe_near(rules)
     points = f"{100 * rules.tolerance:.6g} points"
     if rules.is_exact:
-        facts = find_limiting_facts(rules)
-        whom = f"any row that satisfies {'; '.join(facts)}" if facts else "any possible row"
+        whom, same = _name_rows(rules), "Compared with the tree, no answer changes"
         if rules.keeps_shares:
             what = "share of the rows as passed" if warn_of_weights(rules) else "probability"
             if rules.tree.n_classes > 2:  # the others share the rest as the rows of the line do
-                return f"No answer changes, and its {what} moves by no more than {points}, for {whom}."
-            return f"No answer changes, and no {what} moves by more than {points}, for {whom}."
-        return f"No answer changes for {whom}."
+                return f"{same}, and its {what} moves by no more than {points}, for {whom}."
+            return f"{same}, and no {what} moves by more than {points}, for {whom}."
+        return f"{same} for {whom}."
     if rules.making.edits is not None:
         return rules.making.edits.describe()
     moved = f", or a share more than {points} away" if rules.keeps_shares else ""
@@ -181,11 +180,14 @@ def _describe_near(rules: Rules) -> str:
             f"At most {100 * rules.budget:.6g} % of the training rows{weighted} get a value more than {limit} away "
             "from the tree's; on new rows that may be more."
         )
-    facts = find_limiting_facts(rules)
-    whom = f"any row that satisfies {'; '.join(facts)}" if facts else "any possible row"
     if not rules.tolerance:
-        return f"No value changes for {whom}."
-    return f"Give or take {limit}: no value lies further from the tree's, for {whom}."
+        return f"No value changes for {_name_rows(rules)}."
+    return f"Give or take {limit}: no value lies further from the tree's, for {_name_rows(rules)}."
+
+
+def _name_rows(rules: Rules) -> str:
+    facts = find_limiting_facts(rules)
+    return f"any row that satisfies {'; '.join(facts)}" if facts else "any possible row"
 
 
 def describe_difference(percentage: float, rows: str, limits: Sequence[float] | None) -> str:
@@ -236,10 +238,8 @@ def warn_of_weights(rules: Rules) -> list[str]:
 
 
 def _warn_of_labels(own: NDArray[np.float64], counted: NDArray[np.float64], said: NDArray[np.int64]) -> str | None:
-    """Say so where the labels fit the leaves far worse than a guess, though the model's own do not; None if they fit.
-
-    Every class counts alike, so that class weights change nothing.
-    """
+    """Say so where the labels fit the leaves far worse than a guess, though the model's own do not; else None."""
+    # Every class counts alike, so that class weights change nothing.
     present = (own.sum(axis=0) > 0) & (counted.sum(axis=0) > 0)
 
     def find_recall(counts: NDArray[np.float64]) -> float:
@@ -258,8 +258,13 @@ def _warn_of_labels(own: NDArray[np.float64], counted: NDArray[np.float64], said
 
 FIRST_DECIDES = "The first line that holds decides."
 SECTION_FIRST = "Find the section of a row; in it, the first line that holds decides."
-STATES = "“States” is the probability of {name} that the list gives a row, from training rows."
-STATES_OWN = "“States” is the probability of its class that a line gives a row, from training rows."
+STATES = "“States” is the probability of {name} that the list gives a row: the share in training{kept}."
+KEPT = ", kept within {points} points of every leaf that the line answers for"
+OF_ITS_LEAVES = ", the share of its leaves"
+OF_LEAVES = (
+    "“The share of its leaves” is within {points:g} points of that of every leaf that the line stands for; within the "
+    "budget it also decides rows of other leaves, so its own rows show another share."
+)
 HELD_UP = "A line did not hold up if its unseen rows differ from its training rows by more than chance explains."
 FLATTER = "New rows usually do worse than training rows: measure(X_new, y_new) counts them."
 SPREAD = "Mean and spread (standard deviation) are of the targets of the rows that a line decides."
@@ -285,16 +290,16 @@ def describe_rows(line: Rule) -> str:
     trained = "rows unknown" if not is_known else "no row in training"
     if is_known and total:
         of = _count_rows(rules, float(counts[class_id]), total)
-        trained = f"{of} {name} in training" if rules.is_ranked else f"the model counts {of} {name}"
+        trained = f"{count_class(of, name)} in training" if rules.is_ranked else f"the model counts {of} {name}"
     unseen = rules.unseen
     if unseen is None:
         share = f", {read_share(float(counts[class_id]) / total)}" if is_known and total and line.share is None else ""
         return f"{trained}{share}{describe_rarer_line(line)}{describe_stated(line)}"
-    trained = f" ({trained.replace(f' {name} ', ' ', 1)})" if is_known else ""
+    trained = f" ({trained.replace(count_class('', name), '', 1)})" if is_known else ""
     rows, hits = float(unseen.support[line.index]), float(unseen.counts[line.index, class_id])
     if not rows:
         return f"no unseen row{trained}{describe_stated(line)}"
-    told = f"{'weight ' * unseen.is_weighted}{read_count(hits)} of {read_count(rows)} {name}"
+    told = count_class(f"{'weight ' * unseen.is_weighted}{read_count(hits)} of {read_count(rows)}", name)
     if rows < FEW_ROWS:
         return f"{told}, too few to tell{trained}{describe_stated(line)}"
     share = f", {read_share(hits / rows)}" if line.share is None else ""
@@ -311,7 +316,7 @@ def _describe_value_rows(line: Rule) -> str:
         return f"no row in training{describe_stated(line)}"
     weighed = f"weight {read_count(total)} in training" if rules.is_weighted else count_of(total, "training row")
     told = weighed if rules.is_ranked else f"the model counts {read_count(total)}"
-    told += describe_targets(line)
+    told += _word_moments(line.target_mean, line.target_spread)
     if rules.unseen is None or rules.unseen.moments is None:
         return f"{told}{describe_stated(line)}"
     rows, (mean, spread) = float(rules.unseen.support[line.index]), rules.unseen.moments[line.index].tolist()
@@ -319,8 +324,9 @@ def _describe_value_rows(line: Rule) -> str:
         return f"no unseen row ({told}){describe_stated(line)}"
     unseen = f"weight {read_count(rows)} unseen" if rules.unseen.is_weighted else count_of(rows, "unseen row")
     few = ", too few to tell" if rows < FEW_ROWS else ""
-    beside = f", mean {read_amount(mean)}" + (f", spread {read_amount(spread)}" if spread else "")
-    return f"{unseen}{beside}{few} ({told}){describe_stated(line)}"
+    beside = _word_moments(mean, spread)
+    fell = "; did not hold up" if rules.did_not_hold_up[line.index] and not few else ""
+    return f"{unseen}{beside}{few} ({told}){fell}{describe_stated(line)}"
 
 
 def find_shown_class(line: Rule) -> int:
@@ -329,9 +335,7 @@ def find_shown_class(line: Rule) -> int:
     return line.class_id if of is None else of
 
 
-def describe_targets(line: Rule) -> str:
-    """Say what the targets of a line's training rows are like, where they are known."""
-    mean, spread = line.target_mean, line.target_spread
+def _word_moments(mean: float | None, spread: float | None) -> str:
     if mean is None or spread is None:
         return ""
     return f", mean {read_amount(mean)}" + (f", spread {read_amount(spread)}" if spread else "")
@@ -347,7 +351,11 @@ def describe_stated(line: Rule) -> str:
         return f"; leaves {read_amount(window[0])} to {read_amount(window[1])}"
     if line.share is None:
         return ""
-    return f"; states {read_share(float(rules.shares[line.index, find_shown_class(line)]))}"
+    class_id = find_shown_class(line)
+    stated, counts = float(rules.shares[line.index, class_id]), rules.counts[line.index]
+    # Within a budget a line also decides rows of leaves that it does not stand for.
+    shown = stated if not (rules.budget and counts.sum() > 0) else float(counts[class_id] / counts.sum())
+    return f"; states {read_share(stated)}{OF_ITS_LEAVES if abs(stated - shown) > rules.tolerance + 1e-9 else ''}"
 
 
 def describe_rarer_line(line: Rule) -> str:
@@ -361,16 +369,7 @@ def describe_rarer_line(line: Rule) -> str:
         return told
     # What earlier rules leave over may be mostly of another class, although all that the rule covers is not.
     of = _count_rows(rules, float(np.round((share or 0.0) * covered, 6)), covered)
-    return f"{told} (it covers {of} {line.class_name} in training)"
-
-
-def describe_rarer(counts: NDArray[np.float64], class_id: int, names: Sequence[str]) -> str:
-    """Say which class most of some rows have, if it is not the one that is stated for them; else say nothing."""
-    if not counts[class_id] < counts.max():
-        return ""
-    commonest = int(counts.argmax())
-    most = "most" if counts[commonest] > counts.sum() / 2 else "more"
-    return f"; {most} of its rows are {names[commonest]}"
+    return f"{told} (it covers {count_class(of, line.class_name)} in training)"
 
 
 def describe_assimilation(rule: Rule) -> str:
@@ -395,12 +394,18 @@ def explain_reading(rules: Rules, shown: Sequence[Rule]) -> list[str]:
     told = []
     if rules.is_list and any(len(section.rules) > 1 for section in rules.sections):
         told.append(SECTION_FIRST if len(rules.sections) > 1 else FIRST_DECIDES)
-    if rules.tree.is_regression:
+    if rules.tree.is_regression and rules.fidelity is None:
         told += [SPREAD] if rules.target_moments is not None else []
         told += [LEAVES] if any(map(describe_stated, shown)) else []
     elif rules.fidelity is None and any(map(describe_stated, shown)):
         of = find_interest(rules)
-        told.append(STATES_OWN if of is None else STATES.format(name=rules.tree.class_names[of]))
+        name = "its class" if of is None else name_class(rules.tree.class_names[of])
+        # Of three and more classes the promise is about a line's own class alone.
+        is_kept = rules.keeps_shares and (of is None or rules.tree.n_classes == 2)
+        kept = KEPT.format(points=f"{100 * rules.tolerance:.6g}") if is_kept else ""
+        told.append(STATES.format(name=name, kept=kept))
+        if any(describe_stated(line).endswith(OF_ITS_LEAVES) for line in shown):
+            told.append(OF_LEAVES.format(points=100 * rules.tolerance))
     told += [HELD_UP] if rules.unseen is not None and rules.did_not_hold_up.any() else []
     return [*told, COUNTED_TWICE] if counts_rows_twice(rules) else told
 
@@ -430,22 +435,7 @@ class Caution(NamedTuple):
 
 
 def find_cautions(rules: Rules, accuracy: float | None = None, guess: tuple[str, float] | None = None) -> list[Caution]:
-    """Find what to warn of.
-
-    ``accuracy`` is the share of some rows that the rules get right, ``guess`` the commonest class of these rows and its
-    share of them.
-
-    Examples
-    --------
-    >>> from secateur import TreeBuilder, simplify
-    >>> builder = TreeBuilder(classes=["no", "yes"], feature_names=["age"])
-    >>> root = builder.split("age", 30)
-    >>> _ = builder.leaf([8, 2], parent=root, side="left")
-    >>> _ = builder.leaf([9, 1], parent=root, side="right")
-    >>> for caution in find_cautions(simplify(builder.build(), method="none", each_leaf=True)):
-    ...     print(caution)
-    No rule predicts yes (3 of 20 rows): it is nowhere the commonest class.
-    """
+    """Find what to warn of, given the share of some rows that is right, and their commonest class with its share."""
     return [*_find_unpredicted(rules), *_compare_with_guess(accuracy, guess), *_find_small(rules)]
 
 
@@ -476,6 +466,17 @@ def _compare_with_guess(accuracy: float | None, guess: tuple[str, float] | None)
             "guess",
             f"On the rows measured, the rules are right for {read_share(accuracy)}, {gained} often than always saying "
             f"{name} ({read_share(share)}).",
+        )
+
+
+def compare_with_mean(error: float, guessed: float) -> Iterator[Caution]:
+    """Warn of values that are hardly nearer to the targets than always saying one; errors are root mean squares."""
+    if guessed > 0 and error**2 > (1 - LEAST_SPARED) * guessed**2:
+        gained = "hardly less" if error < guessed else "no less" if error == guessed else "more"
+        yield Caution(
+            "guess",
+            f"On the rows measured, the rules are off by {read_amount(error)} (root mean square), {gained} than always "
+            f"saying the mean ({read_amount(guessed)}).",
         )
 
 

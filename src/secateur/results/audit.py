@@ -1,4 +1,4 @@
-"""Measure rules against their source tree on given rows: the paper's metrics, and how good the probabilities are.
+"""Measure rules against their source tree on given rows: the paper's metrics, and how good probabilities or values are.
 
 Shares of rows, rules and conditions are in percent and their changes in percentage points. Probabilities, their scores
 and a line's reliability are numbers from 0 to 1. A precision or recall that is undefined counts as 0.
@@ -7,20 +7,19 @@ and a line's reliability are numbers from 0 to 1. A precision or recall that is 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.coverage import CellCounts, find_overlap, find_winners_and_overlap
-from secateur.counting.tile_arguments import Conditions
-from secateur.counting.violations import count_violations
-from secateur.errors import InputError
+from secateur.counting.targets import find_moments
+from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS
 from secateur.methods.contract import DEFAULT_TOLERANCE
+from secateur.results.audit_counts import AuditCounter, AuditCounts, cross
 from secateur.results.per_line import LineAudits, check_since
-from secateur.results.shifts import find_shifts
+from secateur.results.shifts import LARGE_PSI, TableShift, find_table_shift
 from secateur.results.statistics import (
     check_squares,
     count_effective,
@@ -31,27 +30,33 @@ from secateur.results.statistics import (
 )
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rows.row_source import GivenRows, RowSource
-from secateur.rows.rows import LabelledRows, Rows
 from secateur.rules.lines import without_facts
+from secateur.rules.making import Unseen
 from secateur.rules.rules import Rules
-from secateur.rules.unseen import Unseen
 from secateur.tree.shares import compare_reliability, divide_or_nan
 from secateur.words.conditions import count_of
+from secateur.words.plain_words import read_amount, read_limit
 
-# Sums of weights: of all rows, of those that rules of different classes cover, of those that some rule covers; of the
-# squared weights of all rows; and the number of rows whose weight is not 0.
 TINY = 1e-9
 SEEN = (
     "These rows fall into the leaves exactly as the training rows did: they are not unseen. Pass rows that the tree "
     "was not fitted to."
 )
 LEAST_CELLS = 6  # of leaves and classes: fewer may be equal by chance
-SUMS = ("total", "in_conflict", "covered", "squares", "n_counted")
+NO_LIMITS = math.nan, math.nan
+OF_VALUES = ("r2", "tree_r2", "mae", "tree_mae", "rmse", "tree_rmse", "max_distance", "mean_distance")
+
+
+def _of_class(name: str, place: int) -> Any:
+    """Make a property of an audit: by how much the precision or recall of one class changed."""
+    which = ("first", "second")[place]
+    about = f"Absolute change of the {which} class's {name}; 0 if there is no such class."
+    return property(lambda audit: (*getattr(audit, f"abs_delta_{name}"), 0.0, 0.0)[place], doc=about)
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """The metrics of rules against their source tree.
+    """The metrics of rules against their source tree. What only classes or only values have is NaN of the others.
 
     Attributes
     ----------
@@ -70,27 +75,31 @@ class Audit:
     assimilated : float or None
         Percentage of rules whose kept conditions are a proper prefix of their path while their training region grew.
         None when the rules were made without rows.
+    off : float
+        Percentage of rows that are off: rules and tree predict different classes, or the share that a line states lies
+        further from that of the row's leaf than the tolerance of the list. Of values: the value lies further from the
+        tree's.
+    coverage : float
+        Percentage of rows covered by a rule; the others of a list are left to "otherwise".
+    baseline : float
+        The accuracy of always guessing the commonest class of the training rows; of these rows, if those are not known.
+        Of values: the root of the mean squared error of always saying the mean of these rows, which is their spread.
+    tolerance : float
+        The method's own tolerance, or 0.05 if it has none; of values, that of the list.
     agreement : float
         Percentage of rows for which rules and tree predict the same.
     agreement_interval : tuple of float
         Its limits at the level of 95 %, by Clopper and Pearson.
     accuracy, tree_accuracy, delta_accuracy : float
         Accuracy of the rules and of the tree, and the difference.
-    baseline : float
-        The accuracy of always guessing the commonest class of the training rows; of these rows, if those are not known.
     baseline_class : str
         The name of that class.
-    off : float
-        Percentage of rows that are off: rules and tree predict different classes, or the share that a line states lies
-        further from that of the row's leaf than the tolerance of the list.
     off_by_class : tuple of float
         The same of the rows for which the tree predicts each class; NaN for a class that it predicts for none.
     conflict : float
         Percentage of rows covered by rules of different classes.
     conflict_interval : tuple of float
         Its limits at the level of 95 %.
-    coverage : float
-        Percentage of rows covered by a rule; the others of a list are left to "otherwise".
     precision, recall : tuple of float
         Of the rules, class by class.
     abs_delta_precision, abs_delta_recall : tuple of float
@@ -105,8 +114,6 @@ class Audit:
         How far the training reliability of a rule lies below its leaf's, at most; NaN without training rows.
     share_beyond_tolerance : float
         Percentage of these rules whose D is, either way, larger than ``tolerance``; NaN as above.
-    tolerance : float
-        The method's own tolerance, or 0.05 if it has none.
     has_own_tolerance : bool
         Whether it is the method's own.
     brier, tree_brier : float
@@ -121,11 +128,19 @@ class Audit:
     mean_abs_delta_p, max_abs_delta_p : float
         How far the rules' probabilities are from the tree's, on average over the rows and at most: half of what all
         classes differ by, which with two classes is the difference of either class's probability.
+    r2, tree_r2 : float
+        Of values: share of the variance of the targets that rules and tree explain; NaN if all targets are equal.
+    mae, tree_mae, rmse, tree_rmse : float
+        Of values: mean absolute error and root of the mean squared error of rules and tree.
+    max_distance, mean_distance : float
+        Of values: how far the rules' values lie from the tree's on these rows, at most and on average.
+    calibration_error : float
+        Mean distance, over the rows, of the share of its class that a line states from the share that these rows have:
+        the expected calibration error, from 0 to 1. NaN without stated shares.
+    table : TableShift or None
+        Each asked column beside its training rows, broken facts, and units; None of rows that are not in memory.
     per_line : LineAudits
         Each line on these rows: its support, its reliability with limits, and whether it still holds.
-    shifts : tuple of str
-        Columns whose rows all lie on one side of every limit that the tree asks for, a sentence each: they may be
-        written in another unit. Rows that are not in memory are not looked at.
 
     Notes
     -----
@@ -147,63 +162,75 @@ class Audit:
     rule_irc: float
     irc_per_rule: float
     assimilated: float | None
-    agreement: float
-    agreement_interval: tuple[float, float]
-    accuracy: float
-    tree_accuracy: float
-    delta_accuracy: float
-    baseline: float
-    baseline_class: str
     off: float
-    off_by_class: tuple[float, ...]
-    conflict: float
-    conflict_interval: tuple[float, float]
     coverage: float
-    precision: tuple[float, ...]
-    recall: tuple[float, ...]
-    abs_delta_precision: tuple[float, ...]
-    abs_delta_recall: tuple[float, ...]
-    macro_dev: float
-    max_abs_d: float
-    mean_abs_d: float
-    max_fall: float
-    share_beyond_tolerance: float
+    baseline: float
     tolerance: float
-    has_own_tolerance: bool
-    brier: float
-    tree_brier: float
-    log_loss: float
-    tree_log_loss: float
-    auc: float
-    tree_auc: float
-    mean_abs_delta_p: float
-    max_abs_delta_p: float
-    per_line: LineAudits = field(repr=False)
-    shifts: tuple[str, ...] = ()
+    agreement: float = math.nan
+    agreement_interval: tuple[float, float] = NO_LIMITS
+    accuracy: float = math.nan
+    tree_accuracy: float = math.nan
+    delta_accuracy: float = math.nan
+    baseline_class: str = ""
+    off_by_class: tuple[float, ...] = ()
+    conflict: float = math.nan
+    conflict_interval: tuple[float, float] = NO_LIMITS
+    precision: tuple[float, ...] = ()
+    recall: tuple[float, ...] = ()
+    abs_delta_precision: tuple[float, ...] = ()
+    abs_delta_recall: tuple[float, ...] = ()
+    macro_dev: float = math.nan
+    max_abs_d: float = math.nan
+    mean_abs_d: float = math.nan
+    max_fall: float = math.nan
+    share_beyond_tolerance: float = math.nan
+    has_own_tolerance: bool = False
+    brier: float = math.nan
+    tree_brier: float = math.nan
+    log_loss: float = math.nan
+    tree_log_loss: float = math.nan
+    auc: float = math.nan
+    tree_auc: float = math.nan
+    mean_abs_delta_p: float = math.nan
+    max_abs_delta_p: float = math.nan
+    r2: float = math.nan
+    tree_r2: float = math.nan
+    mae: float = math.nan
+    tree_mae: float = math.nan
+    rmse: float = math.nan
+    tree_rmse: float = math.nan
+    max_distance: float = math.nan
+    mean_distance: float = math.nan
+    calibration_error: float = math.nan
+    table: TableShift | None = field(default=None, repr=False)
+    per_line: LineAudits = field(repr=False, kw_only=True)
 
-    @property
-    def abs_delta_p0(self) -> float:
-        """Absolute change of the first class's precision."""
-        return self.abs_delta_precision[0]
-
-    @property
-    def abs_delta_r0(self) -> float:
-        """Absolute change of the first class's recall."""
-        return self.abs_delta_recall[0]
-
-    @property
-    def abs_delta_p1(self) -> float:
-        """Absolute change of the second class's precision; 0 if there is no second class."""
-        return self.abs_delta_precision[1] if len(self.abs_delta_precision) > 1 else 0.0
-
-    @property
-    def abs_delta_r1(self) -> float:
-        """Absolute change of the second class's recall; 0 if there is no second class."""
-        return self.abs_delta_recall[1] if len(self.abs_delta_recall) > 1 else 0.0
+    abs_delta_p0, abs_delta_p1 = (_of_class("precision", place) for place in (0, 1))
+    abs_delta_r0, abs_delta_r1 = (_of_class("recall", place) for place in (0, 1))
 
     def to_dict(self) -> dict[str, Any]:
         """List the numbers of all rules together by name, ready for JSON: None for those that are not defined."""
-        return {name: _none_if_nan(value) for name, value in vars(self).items() if name != "per_line"}
+        left_out = {"per_line", "table", *OF_VALUES}
+        if self.is_of_values:  # all others that may be left out are of classes
+            optional = {one.name for one in fields(self) if one.default is not MISSING} - {*OF_VALUES}
+            left_out = {"per_line", "table", "assimilated", *optional}
+        return {name: _none_if_nan(value) for name, value in vars(self).items() if name not in left_out}
+
+    @property
+    def shifts(self) -> tuple[str, ...]:
+        """What moved in the columns of these rows, a sentence each: see ``table``."""
+        return () if self.table is None else tuple(self.table.describe())
+
+    @property
+    def moved(self) -> bool:
+        """Whether anything moved: a line, the rows per line (PSI from 0.25 on), or a column."""
+        by_line = bool(self.per_line.moved) or self.per_line.psi >= LARGE_PSI
+        return by_line or (self.table is not None and self.table.moved)
+
+    @property
+    def is_of_values(self) -> bool:
+        """Whether the rules predict values, not classes."""
+        return self.per_line.rules.tree.is_regression
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Audit):
@@ -214,10 +241,12 @@ class Audit:
         return hash(tuple(self.to_dict().values()))
 
     def __str__(self) -> str:
+        if self.is_of_values:
+            return "\n".join([self._describe_size(), *self._describe_values()])
         return "\n".join([self._describe_size(), *self._describe_rows(), *self._describe_probabilities()])
 
     def _repr_html_(self) -> str:
-        from secateur.export.notebook_tables import audit_to_html
+        from secateur.export.html import audit_to_html
 
         return audit_to_html(self)
 
@@ -238,6 +267,16 @@ class Audit:
             f"{self.tree_conditions - self.n_conditions:,} of {count_of(self.tree_conditions, 'condition')} deleted "
             f"({self.shortened:.2f} %), from {self.per_line.rules.n_shortened:,} of {count_of(self.n_rules, 'rule')}"
         )
+
+    def _describe_values(self) -> list[str]:
+        explained = "" if math.isnan(self.r2) else f"R² {self.r2:.3f} (tree {self.tree_r2:.3f}), "
+        numbers = [read_amount(one) for one in (self.mae, self.tree_mae, self.rmse, self.tree_rmse, self.baseline)]
+        return [
+            f"{explained}mean absolute error {numbers[0]} (tree {numbers[1]}), root mean squared error {numbers[2]} "
+            f"(tree {numbers[3]}; always saying the mean {numbers[4]}), on {count_of(self.n_rows, 'row')}",
+            f"from the tree's values: {read_amount(self.mean_distance)} on average, at most "
+            f"{read_amount(self.max_distance)}; more than {read_limit(self.tolerance)} for {self.off:.2f} % of rows",
+        ]
 
     def _describe_rows(self) -> list[str]:
         covered = f"rows covered by a rule: {self.coverage:.2f} %"
@@ -284,7 +323,8 @@ class Audit:
         lines = [
             f"probabilities: {area}Brier score {self.brier:.3f} (tree {self.tree_brier:.3f}), "
             f"log loss {self.log_loss:.3f} (tree {self.tree_log_loss:.3f}); "
-            f"{self.mean_abs_delta_p:.3f} from the tree's on average, at most {self.max_abs_delta_p:.3f}"
+            f"{self.mean_abs_delta_p:.3f} from the tree's on average, at most {self.max_abs_delta_p:.3f}; "
+            f"calibration error {self.calibration_error:.3f}"
         ]
         if not math.isnan(self.max_abs_d) and not rules.is_list:
             own = METHODS[rules.method].tolerance_of
@@ -297,129 +337,20 @@ class Audit:
         return lines
 
 
-@dataclass(frozen=True)
-class AuditCounts:
-    """(Weighted) rows counted for an audit; the counts of parts add up."""
-
-    n_rows: int
-    decided: CellCounts  # rows by their leaf, the line that decides them, and their class; see find_cells
-    sums: NDArray[np.float64]  # the numbers that SUMS names
-    by_line: NDArray[np.float64]  # rows of each line, by class, shape (n_lines, n_classes): see Rule.support
-    squares: NDArray[np.float64]  # sums of their squared weights, shape (n_lines,)
-
-    def total(self, name: str) -> float:
-        """Give one of the sums."""
-        return float(self.sums[SUMS.index(name)])
-
-    def to_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """List the counts that are not zero, and their places."""
-        dense = np.concatenate([self.sums, self.by_line.ravel(), self.squares])
-        places = np.flatnonzero(dense)
-        return (
-            np.concatenate([places, self.decided.cells + len(dense)]),
-            np.concatenate([dense[places], self.decided.counts]),
-        )
-
-    @classmethod
-    def from_cells(
-        cls, rules: Rules, n_rows: int, places: NDArray[np.int64], counts: NDArray[np.float64]
-    ) -> AuditCounts:
-        """Read what :meth:`to_cells` listed, in any order."""
-        shape = len(rules.class_ids), rules.tree.n_classes
-        dense = np.zeros(len(SUMS) + shape[0] * (shape[1] + 1))
-        is_dense = places < len(dense)
-        dense[places[is_dense]] = counts[is_dense]
-        sums, by_line, squares = np.split(dense, [len(SUMS), len(SUMS) + shape[0] * shape[1]])
-        decided = CellCounts.of(places[~is_dense] - len(dense), counts[~is_dense])
-        return cls(n_rows, decided, sums, by_line.reshape(shape), squares)
-
-    def __add__(self, other: AuditCounts) -> AuditCounts:
-        return AuditCounts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
-
-
-def find_cells(
-    rules: Rules, leaf: NDArray[np.int64], line: NDArray[np.int64], truth: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Number the cells of rows by their leaf, the line that decides them, and their class."""
-    cells: NDArray[np.int64] = (leaf * len(rules.class_ids) + line) * rules.tree.n_classes + truth
-    return cells
-
-
-def n_cells(rules: Rules) -> int:
-    """Count these cells."""
-    return rules.paths.n_rules * len(rules.class_ids) * rules.tree.n_classes
-
-
-@dataclass(frozen=True)
-class AuditCounter:
-    """Count rows for the audit of rules."""
-
-    rules: Rules
-    features = None  # those that the tree tests
-
-    def count(self, listed: LabelledRows) -> AuditCounts:
-        """Count some rows."""
-        rules, (rows, truth, weights) = self.rules, listed[:3]
-        share = np.full(rows.n_rows, 1.0) if weights is None else weights
-        with np.errstate(over="ignore", under="ignore"):  # finish_audit refuses weights that cannot be squared
-            squared = share**2
-        leaf, line, conflict, covered, by_line = self._place(rows, truth)
-        if rules.is_list:
-            by_line = cross(line, truth, share, (len(rules.class_ids), rules.tree.n_classes))
-            squares = np.bincount(line, squared, len(by_line)).astype(np.float64)
-        else:
-            by_line = self._count_covered(listed) if by_line is None or weights is not None else by_line
-            again = by_line if weights is None else self._count_covered(listed._replace(weights=squared))
-            squares = again.sum(axis=1)
-        sums = share.sum(), share[conflict].sum(), share[covered].sum()
-        return AuditCounts(
-            rows.n_rows,
-            CellCounts.of(find_cells(rules, leaf, line, truth), share, n_cells(rules)),
-            np.array([*sums, float(squared.sum()), np.count_nonzero(share)]),
-            by_line,
-            squares,
-        )
-
-    def _place(
-        self, rows: Rows, truth: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64] | None]:
-        """Find leaf and line of each row, rows in conflict and those that a rule covers; maybe the rows of rules."""
-        rules, layout = self.rules, self.rules.layout
-        widened = rules.tree, rules.paths, rules.deleted
-        if layout is None and rules.is_ordered:
-            return rules.find_leaves(rows), *find_winners_and_overlap(*widened, rules.ranking, rows, truth)
-        leaf, line = rules.find_places(rows)
-        if layout is not None and rules.is_exact and not rules.tree.facts:  # no two rules of different classes meet
-            is_rest = np.zeros(rules.n_lines, dtype=bool)
-            is_rest[layout.rest_lines] = True
-            return leaf, line, np.zeros(rows.n_rows, dtype=bool), ~is_rest[line], None
-        return leaf, line, *find_overlap(*widened, rows, rules.leaves), None
-
-    def _count_covered(self, listed: LabelledRows) -> NDArray[np.float64]:
-        """Count the rows of each class that satisfy each leaf's rule."""
-        rules = self.rules
-        widened = rules.paths.count(rules.deleted) > 0
-        conditions = Conditions(rules.deleted, np.zeros_like(rules.deleted), widened)
-        return count_violations(rules.tree, rules.paths, conditions, listed).counts
-
-    def add(self, total: AuditCounts, part: AuditCounts) -> AuditCounts:
-        """Add the counts of a further piece."""
-        return total + part
-
-
 def audit_rows(rules: Rules, rows: RowSource, since: Any = None) -> Audit:
     """Audit rules on labelled rows of any kind."""
     check_since(rules, since)  # before the rows are read
-    if since is None and rules.unseen is not None and rules.fidelity is None:
-        squares = rules.unseen.support if rules.unseen.squares is None else rules.unseen.squares
-        since = LineAudits(rules, rules.unseen.counts, squares, is_unseen=True)
+    if since is None and rules.fidelity is None:
+        since = LineAudits.of_unseen(rules)
     found = finish_audit(rules, rows.fold(without_facts(rules.tree), AuditCounter(rules)), since)
-    return replace(found, shifts=tuple(find_shifts(rules, rows))) if rows.in_memory else found
+    return replace(found, table=find_table_shift(rules, rows)) if rows.in_memory else found
 
 
 def count_unseen(rules: Rules, rows: RowSource, given: GivenRows) -> Unseen:
     """Count rows that had no part in making rules; reject the training rows."""
     tree = rules.tree
+    if tree.is_regression and not rules.is_list:
+        raise ParameterError("Unseen rows of values are counted for a list: leave out each_leaf=True.")
     found = rows.fold(without_facts(tree), AuditCounter(rules))
     if not found.total("total") > 0:
         raise InputError(NO_WEIGHT)
@@ -428,23 +359,79 @@ def count_unseen(rules: Rules, rows: RowSource, given: GivenRows) -> Unseen:
     leaf_counts = cross(leaf, truth, found.decided.counts, rules.leaf_counts.shape)
     if np.count_nonzero(leaf_counts) >= LEAST_CELLS and np.array_equal(leaf_counts, rules.leaf_counts):
         raise InputError(SEEN)
-    is_weighted = given.sample_weight is not None
-    if is_weighted:
-        check_squares(found.by_line.sum(axis=1), found.squares)
-    return Unseen(found.by_line, leaf_counts, found.squares if is_weighted else None, rows=given)
+    squares = None if given.sample_weight is None else found.squares
+    if squares is not None:
+        check_squares(found.by_line.sum(axis=1), squares)
+    moments = find_moments(found.targets[: rules.n_lines], rules.answers) if tree.is_regression else None
+    return Unseen(found.by_line, leaf_counts, squares, rows=given, moments=moments)
 
 
 def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
     """Compute the metrics of rules from the counts of all rows."""
-    n_classes, weights = rules.tree.n_classes, counts.decided.counts
-    pairs, truth = np.divmod(counts.decided.cells, n_classes)
-    leaf, line = np.divmod(pairs, len(rules.class_ids))
-    total = float(weights.sum())  # in the order of these sums, so that all of the rows are exactly 100 %
+    total = float(counts.decided.counts.sum())  # in the order of these sums, so that all of the rows are exactly 100 %
     if not total:
         raise InputError(NO_WEIGHT)
     check_squares(
         [counts.total("total"), *counts.by_line.sum(axis=1)], [counts.total("squares"), *counts.squares.tolist()]
     )
+    lengths = np.diff(rules.paths.offsets)[rules.leaves]
+    gone = lengths - rules.lengths[rules.leaves]
+    touched = gone > 0
+    merged = rules.assimilated_into[rules.leaves] >= 0 if rules.is_ranked else None
+    kept, every = rules.n_edges, len(rules.paths.links)
+    find_numbers = _measure_values if rules.tree.is_regression else _measure_classes
+    lines: dict[str, Any] = {}
+    if rules.tree.is_regression:
+        own = counts.targets[: rules.n_lines]
+        lines = {"moments": find_moments(own, rules.answers), "errors": divide_or_nan(own[:, 3], own[:, 0])}
+    lines |= {"struck": counts.struck} if len(counts.struck) else {}
+    return Audit(
+        n_rules=len(rules),
+        n_conditions=rules.n_conditions,
+        tree_rules=rules.tree_rules,
+        tree_conditions=rules.tree_conditions,
+        n_rows=int(counts.total("n_counted")),
+        removed=100.0 * float((every - kept) / every) if every else 0.0,
+        rule_irc=100.0 * float(touched.mean()) if len(touched) else 0.0,
+        irc_per_rule=100.0 * float((gone[touched] / lengths[touched]).mean()) if touched.any() else math.nan,
+        assimilated=None if merged is None else 100.0 * float(merged.mean()) if len(merged) else 0.0,
+        coverage=100.0 * (counts.total("covered") / counts.total("total")),
+        per_line=LineAudits(rules, counts.by_line, counts.squares, check_since(rules, since), **lines),
+        **find_numbers(rules, counts, total),
+    )
+
+
+def _measure_values(rules: Rules, counts: AuditCounts, total: float) -> dict[str, Any]:
+    """Find how far values are off, beside those of the tree and their mean."""
+    own, tree = np.split(counts.targets, [rules.n_lines])
+    known = np.nan_to_num(find_moments(own, rules.answers))
+    mean = float((own[:, 0] * known[:, 0]).sum() / total)
+    variance = float((own[:, 0] * (known[:, 1] ** 2 + (known[:, 0] - mean) ** 2)).sum() / total)
+    squared, tree_squared = (float(sums[:, 2].sum() / total) for sums in (own, tree))
+    leaf, line = np.divmod(counts.decided.cells, rules.n_lines)
+    distance, share = np.abs(rules.answers[line] - rules.leaf_answers[leaf]), counts.decided.counts / total
+    slack = TINY * max(rules.tolerance, float(np.abs(rules.leaf_answers).max()))
+    has_spread = variance > TINY**2 * max(mean**2, 1e-300)
+    return {
+        "off": 100.0 * float(share[distance > rules.tolerance + slack].sum()),
+        "baseline": variance**0.5,
+        "tolerance": rules.tolerance,
+        "r2": 1.0 - squared / variance if has_spread else math.nan,
+        "tree_r2": 1.0 - tree_squared / variance if has_spread else math.nan,
+        "mae": float(own[:, 3].sum() / total),
+        "tree_mae": float(tree[:, 3].sum() / total),
+        "rmse": squared**0.5,
+        "tree_rmse": tree_squared**0.5,
+        "max_distance": float(distance[share > 0].max(initial=0.0)),
+        "mean_distance": float((share * distance).sum()),
+    }
+
+
+def _measure_classes(rules: Rules, counts: AuditCounts, total: float) -> dict[str, Any]:
+    """Find how often classes are right and agree with the tree's, and how good the probabilities are."""
+    n_classes, weights = rules.tree.n_classes, counts.decided.counts
+    pairs, truth = np.divmod(counts.decided.cells, n_classes)
+    leaf, line = np.divmod(pairs, len(rules.class_ids))
     by_tree, by_rules = rules.paths.leaf_class[leaf], rules.class_ids[line]
     precision, recall = _find_precision_recall(truth, by_rules, weights, n_classes)
     tree_precision, tree_recall = _find_precision_recall(truth, by_tree, weights, n_classes)
@@ -466,6 +453,10 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
     if rules.is_counted:  # else probabilities are the tree's own
         scores = score_shares(rules.shares, cross(line, truth, weights, rules.shares.shape))
         apart = find_distances(rules.shares, line, tree_shares, leaf)
+    calibrated = np.bincount(line, weights, rules.n_lines) / total
+    stated = np.abs(
+        rules.stated_shares - divide_or_nan(np.bincount(line, weights * marks[0], rules.n_lines), calibrated * total)
+    )
     drift = rules.covered_reliability - rules.leaf_reliability
     # Without rows, only rules as they were are known.
     judged = rules.leaves[~np.isnan(drift[rules.leaves]) & rules.is_ranked]
@@ -475,60 +466,35 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
     sides = compare_reliability(rules.covered_counts[judged], rules.leaf_counts[judged], own, tolerance)
     n_effective = count_effective(counts.total("total"), counts.total("squares"))
     conflict = counts.total("in_conflict") / counts.total("total")
-    lengths = np.diff(rules.paths.offsets)[rules.leaves]
-    gone = lengths - rules.lengths[rules.leaves]
-    touched = gone > 0
-    kept, every = rules.n_edges, len(rules.paths.links)
-    return Audit(
-        n_rules=len(rules),
-        n_conditions=rules.n_conditions,
-        tree_rules=rules.tree_rules,
-        tree_conditions=rules.tree_conditions,
-        n_rows=int(counts.total("n_counted")),
-        removed=100.0 * float((every - kept) / every) if every else 0.0,
-        rule_irc=100.0 * float(touched.mean()) if len(touched) else 0.0,
-        irc_per_rule=100.0 * float((gone[touched] / lengths[touched]).mean()) if touched.any() else math.nan,
-        assimilated=_find_assimilated(rules),
-        agreement=agreement,
-        agreement_interval=_find_limits(agreement / 100.0, n_effective),
-        accuracy=accuracy,
-        tree_accuracy=tree_accuracy,
-        delta_accuracy=accuracy - tree_accuracy,
-        baseline=100.0 * (float(sizes[guess]) / total),
-        baseline_class=rules.tree.class_names[guess],
-        off=100.0 * (float((weights * off).sum()) / total),
-        off_by_class=tuple((100.0 * divide_or_nan(*by_class)).tolist()),
-        conflict=100.0 * conflict,
-        conflict_interval=_find_limits(conflict, n_effective),
-        coverage=100.0 * (counts.total("covered") / counts.total("total")),
-        precision=tuple(precision.tolist()),
-        recall=tuple(recall.tolist()),
-        abs_delta_precision=tuple(d_precision.tolist()),
-        abs_delta_recall=tuple(d_recall.tolist()),
-        macro_dev=float(np.concatenate([d_precision, d_recall]).mean()),
-        max_abs_d=float(far.max()) if len(far) else math.nan,
-        mean_abs_d=float(far.mean()) if len(far) else math.nan,
-        max_fall=float((-moved).max(initial=0.0)) if rules.is_ranked else math.nan,
-        share_beyond_tolerance=100.0 * float((sides != 0).mean()) if len(far) else math.nan,
-        tolerance=float(tolerance),
-        has_own_tolerance="tolerance" in rules.parameters,
-        brier=scores.brier,
-        tree_brier=tree_scores.brier,
-        log_loss=scores.log_loss,
-        tree_log_loss=tree_scores.log_loss,
-        auc=scores.auc,
-        tree_auc=tree_scores.auc,
-        mean_abs_delta_p=float((weights * apart).sum()) / total,
-        max_abs_delta_p=float(apart[weights > 0].max()),
-        per_line=LineAudits(rules, counts.by_line, counts.squares, check_since(rules, since)),
-    )
-
-
-def _find_assimilated(rules: Rules) -> float | None:
-    if not rules.is_ranked:
-        return None
-    into = rules.assimilated_into[rules.leaves]
-    return 100.0 * float((into >= 0).mean()) if len(into) else 0.0
+    return {
+        "agreement": agreement,
+        "agreement_interval": _find_limits(agreement / 100.0, n_effective),
+        "accuracy": accuracy,
+        "tree_accuracy": tree_accuracy,
+        "delta_accuracy": accuracy - tree_accuracy,
+        "baseline": 100.0 * (float(sizes[guess]) / total),
+        "baseline_class": rules.tree.class_names[guess],
+        "off": 100.0 * (float((weights * off).sum()) / total),
+        "off_by_class": tuple((100.0 * divide_or_nan(*by_class)).tolist()),
+        "conflict": 100.0 * conflict,
+        "conflict_interval": _find_limits(conflict, n_effective),
+        "precision": tuple(precision.tolist()),
+        "recall": tuple(recall.tolist()),
+        "abs_delta_precision": tuple(d_precision.tolist()),
+        "abs_delta_recall": tuple(d_recall.tolist()),
+        "macro_dev": float(np.concatenate([d_precision, d_recall]).mean()),
+        "max_abs_d": float(far.max()) if len(far) else math.nan,
+        "mean_abs_d": float(far.mean()) if len(far) else math.nan,
+        "max_fall": float((-moved).max(initial=0.0)) if rules.is_ranked else math.nan,
+        "share_beyond_tolerance": 100.0 * float((sides != 0).mean()) if len(far) else math.nan,
+        "tolerance": float(tolerance),
+        "has_own_tolerance": "tolerance" in rules.parameters,
+        **scores._asdict(),
+        **{f"tree_{name}": one for name, one in tree_scores._asdict().items()},
+        "calibration_error": float(np.nansum(calibrated * stated)) if rules.is_counted else math.nan,
+        "mean_abs_delta_p": float((weights * apart).sum()) / total,
+        "max_abs_delta_p": float(apart[weights > 0].max()),
+    }
 
 
 def _find_limits(share: float, n_effective: NDArray[np.float64]) -> tuple[float, float]:
@@ -541,14 +507,6 @@ def _none_if_nan(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_none_if_nan, value))
     return None if value != value else value
-
-
-def cross(
-    one: NDArray[np.int64], other: NDArray[np.int64], weights: NDArray[np.float64], shape: tuple[int, ...]
-) -> NDArray[np.float64]:
-    """Add up weights by two numbers."""
-    table = np.bincount(one * shape[1] + other, weights=weights, minlength=shape[0] * shape[1])
-    return table.astype(np.float64).reshape(shape)
 
 
 def _find_precision_recall(

@@ -6,7 +6,6 @@ Beside them stand the certificates for deleting it alone, and on demand the effe
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -124,6 +123,8 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
     tolerance : float
     effect_size : ndarray of float64, shape (n_conditions,)
         D of each condition alone; NaN where not known.
+    is_weighted : bool
+        Whether support is a sum of weights, not a number of rows.
     """
 
     nouns = "conditions"
@@ -137,7 +138,9 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         else:
             self._leaf_counts = np.full((paths.n_rules, n_classes), np.nan)
             counts = np.full((len(paths.links), n_classes), np.nan)
-        self._is_weighted = _is_weighted(problem.evidence)
+        evidence = problem.evidence
+        of_rows = isinstance(evidence, RowEvidence) and evidence.weights is not None
+        self.is_weighted = of_rows or (isinstance(evidence, Evidence) and evidence.is_weighted)
         self._support_without = counts.sum(axis=1)
         self._reliability_without = find_reliability(paths, counts, paths.rule)
         self._finite_domain = _find_certified_by_rows(problem, self._leaf_counts, counts)
@@ -149,17 +152,18 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         self._exact = run_witnesses(problem.feasible_tree(), paths, nothing, by_feature=False) < 0
         self._subtree = paths.homogeneous[paths.sibling[paths.links]] == paths.leaf_class_of_entry
         self._monotone = _monotone(problem)
-        self._shift = paths.shift
+        self._worded: dict[int, str] = {}
+
+    def _read(self, link: int) -> str:
+        """Word a link's condition, once: a link is on the path of every rule below it."""
+        if link not in self._worded:
+            self._worded[link] = read_link(self.tree, self._paths, link)
+        return self._worded[link]
 
     @property
     def has_rows(self) -> bool:
         """Whether the third layer is known."""
         return not bool(np.isnan(self._leaf_counts).any())
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether support is a sum of weights, not a number of rows."""
-        return self._is_weighted
 
     @property
     def leaf_ids(self) -> tuple[int, ...]:
@@ -185,10 +189,6 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         Parameters
         ----------
         leaf_id : int
-
-        Returns
-        -------
-        list of DiagnosisRow
         """
         return self[self._paths.entries(self._find_rule(leaf_id))]
 
@@ -201,10 +201,6 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
             The leaf whose rule it is.
         link_ids : int or iterable of int
             The conditions, by their links.
-
-        Returns
-        -------
-        SetEffect
 
         Examples
         --------
@@ -226,10 +222,6 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         ----------
         sets : iterable of (int, int or iterable of int)
             Leaves and links, as :meth:`effect_of` takes them.
-
-        Returns
-        -------
-        list of SetEffect
         """
         evidence, paths = self._rows_at_hand(), self._paths
         rules, entries = [], []
@@ -240,21 +232,19 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         chosen = np.array(rules, dtype=np.int32)
         before, after = (find_reliability(paths, part, chosen) for part in (source, counts))
         sides = compare_reliability(counts, source, paths.leaf_class[chosen], self.tolerance)
-        effects = []
-        for place, (rule, own) in enumerate(zip(rules, entries, strict=True)):
-            effects.append(
-                SetEffect(
-                    leaf_id=int(paths.leaf_ids[rule]),
-                    link_ids=tuple(paths.links[own].tolist()),
-                    support=float(source[place].sum()),
-                    reliability=none_if_nan(before[place]),
-                    support_without=float(counts[place].sum()),
-                    reliability_without=none_if_nan(after[place]),
-                    effect_size=none_if_nan(after[place] - before[place]),
-                    effect=SET_EFFECT_NAMES.get(float(sides[place])),
-                )
+        return [
+            SetEffect(
+                leaf_id=int(paths.leaf_ids[rule]),
+                link_ids=tuple(paths.links[own].tolist()),
+                support=float(source[place].sum()),
+                reliability=none_if_nan(before[place]),
+                support_without=float(counts[place].sum()),
+                reliability_without=none_if_nan(after[place]),
+                effect_size=none_if_nan(after[place] - before[place]),
+                effect=SET_EFFECT_NAMES.get(float(sides[place])),
             )
-        return effects
+            for place, (rule, own) in enumerate(zip(rules, entries, strict=True))
+        ]
 
     def pairs(self, leaf_id: int | None = None) -> PairEffects:
         """Find how pairs of conditions interact: D of both together against the sum of D of each alone.
@@ -263,10 +253,6 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         ----------
         leaf_id : int, default=None
             The leaf whose rule is asked for; by default every rule, in one look at the rows.
-
-        Returns
-        -------
-        PairEffects
         """
         evidence, paths = self._rows_at_hand(), self._paths
         rules = np.arange(paths.n_rules) if leaf_id is None else np.array([self._find_rule(leaf_id)])
@@ -287,10 +273,6 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         ----------
         leaf_ids : collection of int, default=None
             The leaves whose rules are wanted; by default all.
-
-        Returns
-        -------
-        str
         """
         from secateur.export.diagnosis import diagnosis_to_csv
 
@@ -305,10 +287,6 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
             The leaves whose rules are wanted; by default all.
         pairs : bool, default=False
             Add how the pairs of conditions of each rule interact.
-
-        Returns
-        -------
-        dict
         """
         from secateur.export.diagnosis import diagnosis_to_dict
 
@@ -323,10 +301,6 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
             The leaves whose rules are wanted; by default all.
         pairs : bool, default=False
             Add the pairs of conditions of each rule that interact most.
-
-        Returns
-        -------
-        str
         """
         from secateur.export.diagnosis import diagnosis_to_text
 
@@ -368,14 +342,14 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
             rises, falls = np.full(len(own), "rises"), np.full(len(own), "falls")
         presumed = np.where(inside, "negative-relevance-presumed", "IRC-presumed")
         unknown = [None] * len(entries)
-        columns = {
+        return {
             "leaf_id": paths.leaf_ids[rule].tolist(),
             "link_id": links,
             "depth": (entries - paths.offsets[rule] + 1).tolist(),
             "prediction": tree.classes[own].tolist(),
-            "condition": [self._texts(link) for link in links],
+            "condition": list(map(self._read, links)),
             "orientation": np.where(matched, rises, np.where(mismatched, falls, "neutral")).tolist(),
-            "shift": self._shift[entries].tolist(),
+            "shift": paths.shift[entries].tolist(),
             "status": np.where(matched, "matched", np.where(mismatched, "mismatched", "neutral")).tolist(),
             "inside_h": inside.tolist(),
             "effect_size": _list_known(self.effect_size[entries]),
@@ -395,17 +369,6 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
             "reliability_without": _list_known(self._reliability_without[entries]),
             "class_name": [tree.class_names[class_id] for class_id in own.tolist()],
         }
-        return {one.name: columns[one.name] for one in fields(DiagnosisRow)}
-
-    def _texts(self, link: int) -> str:
-        """Word a link's condition, once: a link is on the path of every rule below it."""
-        if link not in self._worded:
-            self._worded[link] = read_link(self.tree, self._paths, link)
-        return self._worded[link]
-
-    @cached_property
-    def _worded(self) -> dict[int, str]:
-        return {}
 
     def __getstate__(self) -> dict[str, Any]:
         # The caller's rows stay with the caller; counts of them may go along.
@@ -473,12 +436,6 @@ def _find_certified_by_rows(
         return np.array([False if refuted else None for refuted in is_refuted.tolist()], dtype=object)
     certified: NDArray[np.bool_] = has_rows[paths.rule] & ~is_refuted
     return certified
-
-
-def _is_weighted(evidence: TrainingEvidence | None) -> bool:
-    if isinstance(evidence, RowEvidence):
-        return evidence.weights is not None
-    return isinstance(evidence, Evidence) and evidence.is_weighted
 
 
 def _list_known(values: NDArray[np.float64]) -> list[float | None]:

@@ -1,51 +1,43 @@
-"""Compare two rule lists by what their rules mean, even if they come from different trees.
+"""Compare two rule lists by what their rules mean, even if they come from different trees, and by their answers.
 
 A rule is a class and, for each column, the values that it allows; a column that it does not test may hold anything.
-Each rule is paired with at most one rule of the other set, by the first of these that fits:
-
-``same``
-    the same class for the same rows;
-``class-changed``
-    another class for the same rows;
-``widened``, ``narrowed``
-    the same class for more rows, or for fewer: one rule's region contains the other's;
-``shifted``
-    the same class and the same columns, and the regions overlap, but neither contains the other.
-
-Of several partners, the one that agrees in most columns is taken, then the first. Rules left over were ``removed`` or
-``added``. A rule that several leaves of one set have counts once.
+Each rule is paired with at most one rule of the other set, by the first of these that fits: the ``same`` class for the
+same rows; another class for the same rows (``class-changed``); the same class for more rows or for fewer (``widened``,
+``narrowed``: one rule's region contains the other's); the same class and the same columns, and the regions overlap, but
+neither contains the other (``shifted``). Of several partners, the one that agrees in most columns is taken, then the
+first. Rules left over were ``removed`` or ``added``. A rule that several leaves of one set have counts once.
 
 Bounds of whole numbers are compared as whole numbers, and cells of a number as intervals. A category that one set does
 not list counts there as "any other". Missing values count only in columns where both sets accept them.
+
+By answers, the rows that two lists answer differently are a swap set. Instead of the second list, a policy that
+somebody typed or a model may answer the rows.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError, shorten
 from secateur.results.answer import describe_rows
+from secateur.results.policy import Policy
+from secateur.results.statistics import find_interval
+from secateur.rules.rule import Rule
+from secateur.rules.rules import Rules
 from secateur.tree.columns import find_cuts, join_cells
 from secateur.tree.regions import last_with_decimals
-from secateur.words.conditions import Condition, count_of
+from secateur.tree.tree import Label, Tree
+from secateur.words.conditions import Condition, count_of, read_share
 from secateur.words.plain_words import ROUNDED, join_asked, rounds_a_number
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.results.swaps import SwapSet
-    from secateur.rules.rule import Rule
-    from secateur.rules.rules import Rules
-    from secateur.tree.tree import Label, Tree
-
-    Marks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
+Marks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 
 KINDS = ("same", "class-changed", "widened", "narrowed", "shifted", "removed", "added")
 
@@ -89,7 +81,7 @@ class RulesDifference:
     ----------
     changes : tuple of RuleChange
         One for each pair of rules, and for each rule left over; by kind, then in the order of the rules. A rule that
-        several leaves have is one rule.
+        several leaves have is one rule. None beside a policy or a model, which rows alone compare.
     notes : tuple of str
         A sentence each where the two sets predict different classes, or one asks for columns that the other lacks.
     otherwise : tuple of str, or None
@@ -108,7 +100,9 @@ class RulesDifference:
 
     @property
     def is_same(self) -> bool:
-        """Whether the two sets have the same rules, and leave the rest to the same class."""
+        """Whether the two sets have the same rules, and leave the rest to the same class; beside a policy, by rows."""
+        if not self.changes and self.swaps is not None:
+            return not self.swaps.n_changed
         return self.counts["same"] == len(self.changes) and not self._moves_otherwise
 
     @property
@@ -122,13 +116,8 @@ class RulesDifference:
 
     def to_dict(self) -> dict[str, Any]:
         """Give the difference as plain values, for JSON."""
-        changes = [change.to_dict() for change in self.changes]
-        found: dict[str, Any] = {
-            "is_same": self.is_same,
-            "notes": list(self.notes),
-            "counts": self.counts,
-            "changes": changes,
-        }
+        found: dict[str, Any] = {"is_same": self.is_same, "notes": list(self.notes), "counts": self.counts}
+        found["changes"] = [change.to_dict() for change in self.changes]
         if self.otherwise is not None:
             found["otherwise"] = dict(zip(("old", "new"), self.otherwise, strict=True))
         if self.swaps is not None:
@@ -136,42 +125,38 @@ class RulesDifference:
         return found
 
     def __str__(self) -> str:
+        swapped = [] if self.swaps is None else [str(self.swaps)]
+        if not self.changes and swapped:
+            return "\n".join([*self.notes, *swapped])
         if self.is_same:
             rest = "" if self.otherwise is None else f", otherwise {self.otherwise[0]}"
-            swapped = [] if self.swaps is None else [str(self.swaps)]
             return "\n".join([*self.notes, f"The same {count_of(len(self.changes), 'rule')}{rest}.", *swapped])
         listed = [str(change) for change in self.changes if change.kind != "same"]
         if self.otherwise is not None and self._moves_otherwise:
             listed.append(f"otherwise {self.otherwise[0]}\n  now: otherwise {self.otherwise[1]}")
         counted = ", ".join(f"{number} {kind}" for kind, number in self.counts.items() if number)
         listed += [ROUNDED] if self.is_rounded else []
-        swapped = [] if self.swaps is None else [str(self.swaps)]
         return "\n".join([*self.notes, *listed, f"{counted or 'no rule'}.", *swapped])
+
+
+def find_difference(old: Rules, new: Any, X: Any = None, y: Any = None, X_new: Any = None) -> RulesDifference:
+    """Compare rules with others, or on rows with a policy or a model, which takes the rows as ``X_new``."""
+    if hasattr(new, "is_list"):
+        found = compare_rules(old, new)
+    elif not hasattr(new, "predict"):
+        raise InputError(f"Expected rules, a policy or a model to compare with, found {type(new).__name__}.")
+    elif X is None:
+        raise InputError("A policy or a model is compared by its answers: pass rows, as X.")
+    else:
+        found = RulesDifference((), (f"Now: {new}.",) if isinstance(new, Policy) else ())
+    return found if X is None else replace(found, swaps=compare_answers(old, new, X, y, X_new))
 
 
 def compare_rules(old: Rules, new: Rules) -> RulesDifference:
     """Find the rules that were added, removed, widened, narrowed or shifted between two trainings.
 
     Both are lists, which may also leave the rest to another class, or both have one rule for each leaf.
-
-    Examples
-    --------
-    >>> from secateur import TreeBuilder, simplify
-    >>> def train(threshold):
-    ...     builder = TreeBuilder(classes=["no", "yes"], feature_names=["age"])
-    ...     root = builder.split("age", threshold)
-    ...     _ = builder.leaf([8, 2], parent=root, side="left")
-    ...     _ = builder.leaf([1, 9], parent=root, side="right")
-    ...     return simplify(builder.build(), each_leaf=True)
-    >>> print(compare_rules(train(30), train(40)))
-    widened: no if age ≤ 30 (the model counts 8 of 10 no, 80.0%)
-      now: no if age ≤ 40 (the model counts 8 of 10 no, 80.0%)
-    narrowed: yes if age > 30 (the model counts 9 of 10 yes, 90.0%)
-      now: yes if age > 40 (the model counts 9 of 10 yes, 90.0%)
-    1 widened, 1 narrowed.
     """
-    if not hasattr(new, "is_list"):
-        raise InputError(f"Expected rules to compare with, found {type(new).__name__}.")
     if old.is_list != new.is_list:
         raise InputError(
             "A list leaves a class to “otherwise”, so it is compared with a list only: pass two of them, or two with "
@@ -228,9 +213,8 @@ def _describe_strangers(old: Tree, new: Tree, old_side: _Side, new_side: _Side) 
         for one, other in ((old_side, new_side), (new_side, old_side))
     )
     if gone or come:
-        told = [
-            f"only the {age} rules ask for {shorten(names)}" for age, names in (("old", gone), ("new", come)) if names
-        ]
+        sides = (("old", gone), ("new", come))
+        told = [f"only the {age} rules ask for {shorten(names)}" for age, names in sides if names]
         yield f"The two have different columns: {', '.join(told)}."
 
 
@@ -273,9 +257,6 @@ class _Side:
     def tests(self, column: str) -> NDArray[np.bool_]:
         return self.collect(column, False, lambda _: True)
 
-    def missing(self, column: str) -> NDArray[np.bool_]:
-        return self.collect(column, True, lambda region: region.missing)
-
 
 class _Relation:
     """How the region of each old rule compares with that of each new one, and in how many columns they agree."""
@@ -311,31 +292,22 @@ def _relate_column(column: str, old: _Side, new: _Side) -> Marks:
         union = list(dict.fromkeys([*(levels[0] or ()), *(levels[1] or ())]))
         inside, around, meets = _relate_sets(*(_list_labels(side, column, union) for side in sides))
     if old.takes_missing.get(column) and new.takes_missing.get(column):
-        one, other = old.missing(column)[:, None], new.missing(column)[None, :]
+        one, other = (side.collect(column, True, lambda region: region.missing) for side in sides)
+        one, other = one[:, None], other[None, :]
         inside, around, meets = inside & (~one | other), around & (one | ~other), meets | (one & other)
     return inside, around, meets
 
 
 def _relate_numbers(column: str, old: _Side, new: _Side) -> Marks:
     regions = [region for side in (old, new) for region in side.asked.get(column, {}).values()]
-    if all(len(region.intervals) <= 1 for region in regions):
-        nothing = (math.inf, -math.inf)  # a rule that asks for a blank allows no number at all
-        (low, high), (new_low, new_high) = (
-            side.collect(column, nothing[::-1], lambda region: (*region.intervals, nothing)[0]).T for side in (old, new)
-        )
-        low, high = low[:, None], high[:, None]
-        inside = ((new_low <= low) & (high <= new_high)) | (low >= high)
-        around = ((low <= new_low) & (new_high <= high)) | (new_low >= new_high)
-        return inside, around, np.maximum(low, new_low) < np.minimum(high, new_high)
     # Between two neighbouring ends, every region holds all numbers or none.
     ends = np.unique([-math.inf, math.inf, *(end for r in regions for interval in r.intervals for end in interval)])
 
     def hold_pieces(region: _Region) -> Any:
         return sum((low <= ends[:-1]) & (ends[1:] <= high) for low, high in region.intervals)
 
-    return _relate_sets(
-        *(side.collect(column, np.ones(len(ends) - 1, dtype=np.float32), hold_pieces) for side in (old, new))
-    )
+    every = np.ones(len(ends) - 1, dtype=np.float32)
+    return _relate_sets(*(side.collect(column, every, hold_pieces) for side in (old, new)))
 
 
 def _list_labels(side: _Side, column: str, union: Sequence[Label]) -> NDArray[np.float32]:
@@ -401,10 +373,133 @@ def _write(rule: Rule | None, exactly: bool = False) -> str:
 def _describe(rule: Rule | None) -> dict[str, Any] | None:
     if rule is None:
         return None
-    return {
-        "rule": rule.index + 1,
-        "text": rule.text,
-        "prediction": rule.prediction,
-        "support": rule.support,
-        "reliability": rule.reliability,
-    }
+    told = {name: getattr(rule, name) for name in ("text", "prediction", "support", "reliability")}
+    return {"rule": rule.index + 1, **told}
+
+
+SHOWN_SWAPS = 5
+
+
+class Swap(NamedTuple):
+    """Rows that change from one answer to another."""
+
+    old: Any
+    new: Any
+    rows: int
+    old_right: int | None  # of them, by the old rules; None without labels
+    new_right: int | None
+    examples: tuple[int, ...]  # numbers of the first rows, from 1
+
+
+class Move(NamedTuple):
+    """Rows that change their answer, by the line that they leave and the line that they enter, from 1."""
+
+    old_line: int
+    new_line: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class SwapSet:
+    """The rows that two sets of rules answer differently."""
+
+    n_rows: int  # all rows compared
+    swaps: tuple[Swap, ...]  # by answers, the largest first
+    moves: tuple[Move, ...]  # the same by lines; none if one side has no lines
+    # Accuracy of the new rules minus that of the old ones, with its limits at 95 %, from 0 to 1; None without labels.
+    # The rows are the same, so only those that one of both gets right count (Clopper and Pearson).
+    gain: tuple[float, float, float] | None
+    names: Mapping[Any, str] = field(default_factory=dict, repr=False)  # what classes are called
+
+    @property
+    def n_changed(self) -> int:
+        """Rows that change their answer."""
+        return sum(one.rows for one in self.swaps)
+
+    @property
+    def still_holds(self) -> bool | None:
+        """Whether nothing shows that the new rules are better: the old ones may stay in force; None without labels."""
+        return None if self.gain is None else not self.gain[1] > 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the same as plain values, for JSON."""
+        return {
+            "n_rows": self.n_rows,
+            "n_changed": self.n_changed,
+            "swaps": [one._asdict() for one in self.swaps],
+            "moves": [one._asdict() for one in self.moves],
+            "gain": self.gain,
+            "still_holds": self.still_holds,
+        }
+
+    def __str__(self) -> str:
+        share = read_share(self.n_changed / self.n_rows)
+        told = [f"{self.n_changed:,} of {count_of(self.n_rows, 'row')} ({share}) change their answer."]
+        for one in self.swaps[:SHOWN_SWAPS]:
+            right = "" if one.old_right is None else f"; right before: {one.old_right:,}, right now: {one.new_right:,}"
+            shown = ", ".join(f"{place:,}" for place in one.examples)
+            old, new = (self.names.get(answer, answer) for answer in (one.old, one.new))
+            told.append(f"  {old} to {new}: {count_of(one.rows, 'row')}{right} (such as row {shown})")
+        told += [
+            f"  from line {one.old_line} to line {one.new_line}: {count_of(one.rows, 'row')}"
+            for one in self.moves[:SHOWN_SWAPS]
+        ]
+        if self.gain is not None:
+            gain, low, high = (100 * one for one in self.gain)
+            told.append(f"Accuracy changes by {gain:+.2f} points (95 % interval {low:+.2f} to {high:+.2f}).")
+            better = "The new rules are better on these rows, beyond chance."
+            worse = "The new rules are worse on these rows, beyond chance."
+            alike = "Nothing shows that the new rules are better on these rows."
+            told.append(better if not self.still_holds else worse if high < 0 else alike)
+        return "\n".join(told)
+
+
+def compare_answers(old: Rules, new: Any, X: Any, y: Any = None, X_new: Any = None) -> SwapSet:
+    """Compare the answers of rules with those of others, a policy or a model, which takes the rows as ``X_new``."""
+    rows = X if X_new is None else X_new
+    before, after = (np.asarray(one).astype(object) for one in (old.predict(X), new.predict(rows)))
+    if len(before) != len(after):
+        raise InputError(f"Expected one answer for each of {count_of(len(before), 'row')}, found {len(after):,}.")
+    truth = None if y is None else np.asarray(y).astype(object)
+    changed = np.flatnonzero((before != after).astype(bool))
+    sides = [np.unique(one[changed], return_inverse=True) for one in (before, after)]
+    n_after = len(sides[1][0])
+    kinds, pair, counts = np.unique(sides[0][1] * n_after + sides[1][1], return_inverse=True, return_counts=True)
+    right = [
+        None if truth is None else np.bincount(pair, (one == truth)[changed].astype(bool), len(kinds))
+        for one in (before, after)
+    ]
+    order, starts = np.argsort(pair, kind="stable"), np.cumsum(counts) - counts
+    swaps = [
+        Swap(
+            sides[0][0][kind // n_after],
+            sides[1][0][kind % n_after],
+            int(counts[place]),
+            None if right[0] is None else int(right[0][place]),
+            None if right[1] is None else int(right[1][place]),
+            tuple((changed[order[starts[place] :][: min(3, counts[place])]] + 1).tolist()),
+        )
+        for place, kind in enumerate(kinds.tolist())
+    ]
+    moves = []
+    if hasattr(new, "lines"):
+        lines = np.stack([old.apply(X)[changed], new.apply(rows)[changed]]) + 1
+        pairs, counts = np.unique(lines, axis=1, return_counts=True)
+        moves = [Move(one, other, n) for (one, other), n in zip(pairs.T.tolist(), counts.tolist(), strict=True)]
+    return SwapSet(
+        len(before),
+        tuple(sorted(swaps, key=lambda one: (-one.rows, one.examples))),
+        tuple(sorted(moves, key=lambda one: -one.rows)),
+        None if truth is None else _find_gain((before == truth).astype(bool), (after == truth).astype(bool)),
+        {} if old.tree.is_regression else dict(zip(old.tree.classes.tolist(), old.tree.class_names, strict=True)),
+    )
+
+
+def _find_gain(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> tuple[float, float, float]:
+    """Find the change of accuracy on the same rows, and its limits, given how many rows only one of both gets right."""
+    gained, lost, n_rows = int((after & ~before).sum()), int((before & ~after).sum()), len(before)
+    either = gained + lost
+    if not either:
+        return 0.0, 0.0, 0.0
+    low, high = (float(end) for end in find_interval(gained / either, either))
+    return (gained - lost) / n_rows, (2 * low - 1) * either / n_rows, (2 * high - 1) * either / n_rows

@@ -6,6 +6,7 @@ Of many rows, leaf and line are found at once; words are made when somebody asks
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,15 +15,17 @@ from numpy.typing import NDArray
 
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.facts.checking import find_broken_facts
-from secateur.results.answer import describe_rarer, describe_rows
-from secateur.results.changes import Change, find_changes, find_subjects
+from secateur.results.answer import describe_rows, find_shown_class
 from secateur.results.fidelity import read_agreement
-from secateur.results.measures import find_expected
+from secateur.results.measures import describe_rarer, find_expected
 from secateur.results.row_reading import (
+    Change,
     as_value,
     find_absent,
+    find_changes,
     find_covering,
     find_held,
+    find_subjects,
     find_unseen,
     leave_out_absent,
     read_rows,
@@ -33,6 +36,7 @@ from secateur.rules.rules import Rules
 from secateur.tree.tree import Label, Tree
 from secateur.words.conditions import (
     Condition,
+    count_class,
     count_of,
     read_conditions,
     read_count,
@@ -40,10 +44,7 @@ from secateur.words.conditions import (
     read_share,
     read_value,
 )
-from secateur.words.plain_words import join_asked, read_asked
-from secateur.words.targets import read_amount
-
-__all__ = ["Explanation", "Explanations", "explain_rows"]
+from secateur.words.plain_words import join_asked, read_amount, read_asked
 
 SHOWN_RULES = 20
 MOST_REASONS = 4  # of a letter
@@ -62,32 +63,8 @@ class Explanation:
     ----------
     prediction : label
         What the rules predict.
-    tree_prediction : label
-        What the source tree predicts.
     rule : Rule
         The line that decides; "otherwise" of a list has no conditions.
-    covering : tuple of Rule
-        All rules that cover the row: the deciding one first, then the others in the order in which they would decide.
-    failed : mapping of int to tuple of str
-        Of a list: for each rule that does not cover the row, by index, what it asks that the row does not have.
-    own_rule : Rule
-        The rule of the row's own leaf in the tree, before lines were chosen.
-    interval : tuple of float, or None
-        Limits of the share of the predicted class among the deciding line's training rows, at the level of 95 %
-        (Clopper and Pearson); None without rows, or with weights.
-    values : mapping of str to label or None
-        The row's values in the columns that rules ask for: numbers, categories, None for missing. A number that is
-        asked by cell is given as its cell.
-    asked : tuple of (str, str)
-        What the deciding rule asks and what the row holds there, in words; for "otherwise", what each rule asks that
-        the row does not have.
-    text : str
-        The explanation in words, also its ``str()``.
-    broken_facts : tuple of str
-        Stated facts about the columns that this row violates. The guarantee does not apply if it assumes one of them,
-        which the text says.
-    changes : tuple of Change
-        If asked for: all changes of the fewest columns that get the row another class from the tree.
     """
 
     def __init__(self, seen: _Seen) -> None:
@@ -122,28 +99,34 @@ class Explanation:
 
     @cached_property
     def interval(self) -> tuple[float, float] | None:
-        """Limits of the share of the predicted class at the level of 95 %."""
-        rules = self._seen.rules
-        return find_expected(rules, np.array([self.rule.index]))[0]
+        """Limits of the share of its class that as many new rows of the line will have, at the level of 95 %.
+
+        None without enough unseen rows.
+        """
+        return find_expected(self._seen.rules, np.array([self.rule.index]))[0]
 
     @cached_property
     def values(self) -> Mapping[str, Label | None]:
-        """The row's values in the columns that rules ask for."""
+        """The row's values in the columns that rules ask for: numbers, or their cells, categories, None for missing."""
         rules, cells, unseen = self._seen.rules, self._seen.cells, self._seen.unseen
-        shown = rules.leaves.tolist() if rules.is_list else [self.rule.place]
-        links = np.concatenate([np.zeros(0, dtype=np.int64), *(_list_asked(rules, place) for place in shown)])
+        shown = rules.leaves if rules.is_list else [self.rule.place]
+        entries = np.isin(rules.paths.rule, shown)
+        links = rules.paths.links[entries & ~rules.deleted if rules.is_list else entries]
         tested = dict.fromkeys(rules.tree.feature[rules.paths.parent[links]].tolist())
         held = {rules.tree.feature_name(one): as_value(rules, one, cells[one], unseen) for one in tested}
         return leave_out_absent(held, self._seen.given)
 
     @cached_property
     def asked(self) -> tuple[tuple[str, str], ...]:
-        """What the deciding rule asks and what the row holds there, in words."""
+        """What the deciding rule asks and what the row holds there; for "otherwise", what each rule asks in vain."""
         rules, told = self._seen.rules, list(self.rule.conditions)
         if self.rule.is_otherwise:
             lacking = self._seen.lacking.values()
             told = [one for links in lacking for one in read_conditions(rules.tree, rules.paths, links)]
-        return _pair_values(self._seen, told)
+        pairs = (
+            (join_asked(read_asked(rules, one.link_ids)), ", ".join(_write_values(self._seen, [one]))) for one in told
+        )
+        return tuple(dict.fromkeys(pairs))
 
     @cached_property
     def text(self) -> str:
@@ -166,7 +149,7 @@ class Explanation:
 
     @property
     def broken_facts(self) -> tuple[str, ...]:
-        """Stated facts about the columns that this row violates."""
+        """Stated facts that this row violates; the text says whether the guarantee assumes one of them."""
         return tuple(self._seen.broken)
 
     def to_dict(self) -> dict[str, Any]:
@@ -216,12 +199,12 @@ class Explanation:
         rest = [f"- and {count_of(len(reasons) - MOST_REASONS, 'further condition')}"] if reasons[MOST_REASONS:] else []
         lines = [f"Answer: {self.rule.class_name}", "", "Reasons:", *reasons[:MOST_REASONS], *rest]
         if self.changes:
-            ways = [f"- {' and '.join(way.asks)}: {way.prediction}" for way in self.changes[:MOST_REASONS]]
+            ways = [f"- {' and '.join(way.asks)}: {way.class_name}" for way in self.changes[:MOST_REASONS]]
             lines += ["", "The answer would be another with:", *ways]
         return "\n".join(lines) + "\n"
 
     def _repr_html_(self) -> str:
-        from secateur.export.notebook_tables import explanation_to_html
+        from secateur.export.html import explanation_to_html
 
         return explanation_to_html(self)
 
@@ -263,10 +246,8 @@ class Explanations(Framed, ArraySequence[Explanation]):
         return len(self.line)
 
     def _make(self, place: int) -> Explanation:
-        own, line = int(self.leaf[place]), int(self.line[place])
-        seen = _Seen(self._rules, self._rows, place, own, Rule(self._rules, line), self._given)
-        seen.locked = self._locked
-        return Explanation(seen)
+        own, line = int(self.leaf[place]), Rule(self._rules, int(self.line[place]))
+        return Explanation(_Seen(self._rules, self._rows, place, own, line, self._given, self._locked))
 
     def _list_columns(self) -> Mapping[str, Sequence[Any]]:
         told = [
@@ -282,25 +263,28 @@ class Explanations(Framed, ArraySequence[Explanation]):
         return "\n\n".join(f"Row {place + 1}: {one.text}" for place, one in enumerate(self))
 
 
+@dataclass(frozen=True)
 class _Seen:
     """One row, and what is found of it when somebody asks."""
 
-    def __init__(self, rules: Rules, rows: Rows, place: int, own: int, line: Rule, given: Any) -> None:
-        self.rules, self.line, self.given = rules, line, given
-        self.own = own  # place of its own leaf
-        self._rows, self._place = rows, place
-        self.locked: tuple[str | int, ...] | None = None  # columns that cannot change; None if nobody asks for changes
+    rules: Rules
+    rows: Rows
+    place: int  # of the row among them
+    own: int  # place of its own leaf
+    line: Rule
+    given: Any
+    locked: tuple[str | int, ...] | None  # columns that cannot change; None if nobody asks for changes
 
     @property
     def cells(self) -> NDArray[Any]:
         """Its values in the tree's own terms."""
-        cells: NDArray[Any] = self._rows.matrix[self._place]
+        cells: NDArray[Any] = self.rows.matrix[self.place]
         return cells
 
     @cached_property
     def unseen(self) -> Mapping[int, Any]:
         """Values that the tree does not know, by feature."""
-        return find_unseen(self.rules.tree, self.cells, self.given, self._place)
+        return find_unseen(self.rules.tree, self.cells, self.given, self.place)
 
     @cached_property
     def others(self) -> list[Rule]:
@@ -332,7 +316,7 @@ class _Seen:
     @cached_property
     def broken(self) -> Sequence[str]:
         """Stated facts that it violates."""
-        return find_broken_facts(self.rules.tree, Rows.of(self.cells[None, :])) if self.rules.tree.facts else ()
+        return tuple(find_broken_facts(self.rules.tree, Rows.of(self.cells[None, :])))
 
     @property
     def differs(self) -> bool:
@@ -358,14 +342,7 @@ def _describe_changes(ways: Sequence[Change]) -> list[str]:
         return ["No change of the columns that may change gets another class."]
     n = len(ways[0].columns)
     first = "One change is enough" if n == 1 else f"It takes {n} changes"
-    return [f"{first} for another class:", *(f"  {' and '.join(way.asks)}: {way.prediction}" for way in ways)]
-
-
-def _list_asked(rules: Rules, place: int) -> NDArray[Any]:
-    """List the edges whose columns are told of: those of a list's rule, or of the whole path of a leaf's."""
-    span = rules.paths.entries(place)
-    links: NDArray[Any] = rules.paths.links[span]
-    return links[~rules.deleted[span]] if rules.is_list else links
+    return [f"{first} for another class:", *(f"  {' and '.join(way.asks)}: {way.class_name}" for way in ways)]
 
 
 def _warn_of_unseen(tree: Tree, unseen: Mapping[int, Any]) -> list[str]:
@@ -405,9 +382,8 @@ def _describe(seen: _Seen) -> list[str]:
         told = "; ".join(f"{word} {rule.index + 1} ({rule.class_name})" for rule in seen.others)
         lines.append(f"Also covered by {told}")
     if any(rule.prediction != line.prediction for rule in seen.others) and not rules.tree.is_regression:
-        how = (
-            "it stands first" if rules.is_list else "by training reliability, then support, fewer conditions and order"
-        )
+        ranked = "by training reliability, then support, fewer conditions and order"
+        how = "it stands first" if rules.is_list else ranked
         lines.append(f"These rules disagree; the one that ranks first decides: {how}.")
     if rules.fidelity is None or seen.differs:
         lines.append(_describe_own_leaf(seen))
@@ -444,10 +420,7 @@ def _list_reasons(seen: _Seen) -> list[str]:
 
 
 def _describe_own_leaf(seen: _Seen) -> str:
-    """Say where the row ends in the tree itself, and what its own leaf says; every condition is true of the row.
-
-    Where the way there asks for columns that were not given, the row ends in one of several leaves: none is named.
-    """
+    """Say where the row ends in the tree itself, and what its own leaf says; every condition is true of the row."""
     rules, place = seen.rules, seen.own
     links = rules.paths.links[rules.paths.entries(place)]
     class_id = int(rules.paths.leaf_class[place])
@@ -457,9 +430,10 @@ def _describe_own_leaf(seen: _Seen) -> str:
     if rules.tree.is_regression:
         value = read_amount(float(rules.leaf_answers[place]))
         said = f"{'But the' if seen.differs else 'The'} tree itself says {value}"
-    if seen.absent and not seen.differs:
+    if seen.absent and not seen.differs:  # it ends in one of several leaves
         return f"{said}; in which leaf depends on what is not given: {shorten(seen.absent)}."
-    share = _describe_share(rules, rules.leaf_counts[place], class_id)
+    shown = find_shown_class(seen.line)  # the class that the rows of the line are told of
+    share = _describe_share(rules, rules.leaf_counts[place], class_id, shown)
     return f"{said}, in {where}." if share is None else f"{said}, in {where} ({share})."
 
 
@@ -482,8 +456,8 @@ def _describe_broken(seen: _Seen) -> list[str]:
     return [f"{said}: {'; '.join(seen.broken)}."]
 
 
-def _describe_share(rules: Rules, counts: NDArray[np.float64], class_id: int) -> str | None:
-    """Write the number of training rows and the share of a class among them; None without rows."""
+def _describe_share(rules: Rules, counts: NDArray[np.float64], class_id: int, shown: int) -> str | None:
+    """Write the number of a leaf's training rows and the share of the shown class among them; None without rows."""
     total = float(counts.sum())
     if not total > 0:
         return None
@@ -495,31 +469,19 @@ def _describe_share(rules: Rules, counts: NDArray[np.float64], class_id: int) ->
         rows = count_of(total, "training row")
     if rules.tree.is_regression:
         return rows
-    words = f"{rows}, {read_share(float(counts[class_id]) / total)} {rules.tree.class_names[class_id]}"
-    return f"{words}{describe_rarer(counts, class_id, rules.tree.class_names)}"
+    share = count_class(read_share(float(counts[shown]) / total), rules.tree.class_names[shown])
+    return f"{rows}, {share}{describe_rarer(counts, class_id, rules.tree.class_names)}"
 
 
 def _write_values(seen: _Seen, conditions: Iterable[Condition]) -> list[str]:
     """Write what a row holds in the columns that conditions are about."""
     rules, row = seen.rules, seen.cells
-    features = dict.fromkeys(
-        feature
-        for condition in conditions
-        for feature in (rules.tree.feature[rules.paths.parent[list(condition.link_ids)]].tolist())
-    )
+    links = [link for condition in conditions for link in condition.link_ids]
     group_of, written = rules.tree.facts.group_of, {}
-    for feature in features:
+    for feature in dict.fromkeys(rules.tree.feature[rules.paths.parent[links]].tolist()):
         if feature in group_of:  # of a category's columns of zeros and ones, the one that the row has
             members = rules.tree.facts.groups[group_of[feature]].features
             feature = next((member for member in members if row[member] == 1), feature)
         value = as_value(rules, feature, row[feature], seen.unseen)
         written[feature] = read_value(rules.tree, feature, value, rules.voice)
     return list(dict.fromkeys(written.values()))
-
-
-def _pair_values(seen: _Seen, conditions: Iterable[Condition]) -> tuple[tuple[str, str], ...]:
-    """Put what conditions ask beside what a row holds there, in words."""
-    pairs = (
-        (join_asked(read_asked(seen.rules, one.link_ids)), ", ".join(_write_values(seen, [one]))) for one in conditions
-    )
-    return tuple(dict.fromkeys(pairs))

@@ -1,11 +1,12 @@
 """How often the rules agree with the model, measured on held-out rows.
 
 The rules equal a surrogate tree; the surrogate only approximates the model. So the share of rows on which both say the
-same is a number that was measured, with an interval, and never a promise.
+same is a number that was measured, with an interval, and never a promise. Of values, "the same" is within the
+tolerance of the list, and R² of the rules' values as guesses of the model's is told beside it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 
 from secateur.results.statistics import LEVEL, find_interval
 from secateur.rules.rules import Rules
-from secateur.words.conditions import count_of, read_conditions, read_count, read_share
-from secateur.words.plain_words import join_asked
+from secateur.words.conditions import count_of, read_count, read_share
+from secateur.words.plain_words import join_asked, read_amount, read_asked, read_limit
 
 FEW_ROWS = 5  # held-out rows below which a share says nothing
 LEAST_OF_REGION = 10  # held-out rows of a leaf that may be named as the one where the rules fail most
@@ -86,7 +87,7 @@ class Fidelity:
         What the rules approximate, such as ``a RandomForestClassifier``.
     counts : ndarray of int64, shape (n_rules + 1, n_classes + 1)
         Held-out rows by the rule that decides them, "otherwise" last, and by the class that the model says; the last
-        column is for classes that the rules do not know.
+        column is for classes that the rules do not know. Of values: those within the tolerance, and those beyond.
     class_ids : ndarray of int64, shape (n_rules + 1,)
         The class that each rule, and at the end "otherwise", says.
     leaf_counts : ndarray of int64, shape (n_leaves, 2)
@@ -95,15 +96,19 @@ class Fidelity:
     n_building, n_neighbours : int
         Rows, and shuffled neighbours of them, that the surrogate was grown on.
     expected : float
-        The fidelity that folds of the rows to learn from promised for trees of this size.
+        The fidelity that folds of the rows to learn from promised for trees of this size; of values, R².
     wanted : float or None
-        The fidelity that was asked for.
+        The fidelity that was asked for; of values, R².
     n_right, n_model_right : int or None
         Held-out rows on which the rules, and the model, are right; None without labels.
     guess : tuple of (str, int), or None
         The commonest label of the held-out rows, and how many have it.
     seed : int or None
         Of the split into rows to learn from and held-out rows; None if other rows were held out.
+    distances : dict or None
+        Of values on the held-out rows: the ``tolerance``; the ``mean`` and the ``largest`` distance between rules and
+        model; ``r2`` of the rules for the model's values, and ``rules_r2`` and ``model_r2`` of both for the targets.
+        None where there is no spread, or no target. None for classes.
     """
 
     model: str
@@ -119,6 +124,7 @@ class Fidelity:
     n_model_right: int | None = None
     guess: tuple[str, int] | None = None
     seed: int | None = None
+    distances: Mapping[str, float | None] | None = None
 
     def __post_init__(self) -> None:
         for array in (self.counts, self.class_ids, self.leaf_counts, self.leaf_ids):
@@ -182,8 +188,22 @@ class Fidelity:
         return WeakestRegion(int(self.leaf_ids[place]), agreement, len(large))
 
     @property
+    def r2(self) -> float | None:
+        """Of values: the share of the variance of the model's answers that the rules explain."""
+        return None if self.distances is None else self.distances["r2"]
+
+    @property
+    def agreeing(self) -> str:
+        """What is counted as the same, in words."""
+        if self.distances is None:
+            return "the model says the same"
+        return f"the model's value lies within {read_limit(self.distances['tolerance'] or 0.0)}"
+
+    @property
     def is_reached(self) -> bool | None:
         """Whether the wanted fidelity is reached: None if none was asked for, or if the rows are too few to tell."""
+        if self.distances is not None:
+            return None if self.wanted is None or self.r2 is None else self.r2 >= self.wanted
         low, high = self.interval
         if self.wanted is None or low < self.wanted <= high:
             return None
@@ -212,10 +232,21 @@ class Fidelity:
             "n_right": self.n_right,
             "n_model_right": self.n_model_right,
             "guess": None if self.guess is None else list(self.guess),
+            "distances": None if self.distances is None else dict(self.distances),
         }
 
     def __str__(self) -> str:
-        return f"On {count_of(self.n_rows, 'held-out row')} the rules say the same as {self.model} for {self.overall}."
+        rows = count_of(self.n_rows, "held-out row")
+        if self.distances is not None:
+            return f"On {rows} the rules follow {self.model}: {self._describe_distances()}."
+        return f"On {rows} the rules say the same as {self.model} for {self.overall}."
+
+    def _describe_distances(self) -> str:
+        """Say how far the values of rules and model are apart."""
+        assert self.distances is not None
+        mean, largest = (read_amount(self.distances[name] or 0.0) for name in ("mean", "largest"))
+        explained = "" if self.r2 is None else f"R² {self.r2:.3f}, "
+        return f"{explained}values {mean} apart on average and {largest} at most; {self.agreeing} for {self.overall}"
 
 
 def describe_fidelity(rules: Rules) -> tuple[list[str], list[str]]:
@@ -223,23 +254,28 @@ def describe_fidelity(rules: Rules) -> tuple[list[str], list[str]]:
     found = rules.fidelity
     assert found is not None
     names = rules.tree.class_names
+    if found.distances is None:
+        same = f"they say the same as the model for {found.overall}{_describe_guess(found, names)}"
+    else:
+        same = f"they follow its values: {found._describe_distances()}"
     before = [
         f"These rules approximate {found.model}: on {count_of(found.n_rows, 'row')} held out, which had no part in "
-        f"making the rules, they say the same as the model for {found.overall}{_describe_guess(found, names)}."
+        f"making the rules, {same}."
     ]
     after = [
         *_describe_wanted(found),
-        *_describe_classes(found, names),
+        *(() if found.distances else _describe_classes(found, names)),
         *_describe_weakest(rules),
         *_describe_right(found),
     ]
-    made = f"{count_of(found.n_building, 'row')}"
+    made = count_of(found.n_building, "row")
     if found.n_neighbours:
         made += f" and {count_of(found.n_neighbours, 'shuffled neighbour')} of them"
     known = " that satisfies the stated facts" if rules.facts_used.used else ""
     leaves = "1 leaf" if rules.tree_rules == 1 else f"{rules.tree_rules} leaves"
+    near = "equal" if found.distances is None else f"lie within {read_limit(rules.tolerance)} of"
     after.append(
-        f"They are not the model. On every possible row{known} they equal a tree of {leaves} that was fitted to the "
+        f"They are not the model. On every possible row{known} they {near} a tree of {leaves} that was fitted to the "
         f"model's answers for {made}; with the held-out rows the model was asked "
         f"{count_of(found.n_queries, 'question')}."
     )
@@ -258,7 +294,7 @@ def _describe_guess(found: Fidelity, names: Sequence[str]) -> str:
 def _describe_wanted(found: Fidelity) -> list[str]:
     if found.wanted is None:
         return []
-    asked = f"You asked for {read_share(found.wanted)}"
+    asked = f"You asked for {read_share(found.wanted) if found.distances is None else f'R² {found.wanted:g}'}"
     if found.is_reached is None:
         return [f"{asked}: whether that is reached, {count_of(found.n_rows, 'held-out row')} cannot tell."]
     return [f"{asked}, which is {'reached' if found.is_reached else 'not reached'}."]
@@ -280,20 +316,27 @@ def _describe_classes(found: Fidelity, names: Sequence[str]) -> list[str]:
 def _describe_weakest(rules: Rules) -> list[str]:
     found = rules.fidelity
     weakest = None if found is None else found.weakest
-    if weakest is None:
+    if found is None or weakest is None:
         return []
-    paths = rules.paths
-    place = int(np.flatnonzero(paths.leaf_ids == weakest.leaf_id)[0])
-    links = paths.links[paths.entries(place)].tolist()
-    where = join_asked([one.text for one in read_conditions(rules.tree, paths, links, rules.voice)])
+    place = int(np.flatnonzero(rules.paths.leaf_ids == weakest.leaf_id)[0])
+    where = join_asked(read_asked(rules, rules.paths.links[rules.paths.entries(place)].tolist()))
     least = weakest.agreement
+    same = "the same" if found.distances is None else found.agreeing
     return [
-        f"They fail most where {where}: the same for {least} of {count_of(least.n_rows, 'held-out row')}, the lowest "
-        f"of {weakest.n_regions} regions with at least {LEAST_OF_REGION}."
+        f"They fail most where {where}: {same} for {least} of {count_of(least.n_rows, 'held-out row')}, the "
+        f"lowest of {weakest.n_regions} regions with at least {LEAST_OF_REGION}."
     ]
 
 
 def _describe_right(found: Fidelity) -> list[str]:
+    if found.distances is not None:
+        own, model = found.distances["rules_r2"], found.distances["model_r2"]
+        if own is None or model is None:
+            return []
+        return [
+            f"For the targets of the held-out rows, R² is {own:.3f} of the rules and {model:.3f} of the model (too "
+            "high if it was fitted on them)."
+        ]
     if found.n_right is None or found.n_model_right is None:
         return []
     total = found.n_rows
@@ -314,17 +357,11 @@ def read_agreement(found: Fidelity, index: int) -> str:
         return "no held-out row"
     rows = f"{read_count(one.n_rows)} held-out row{'s' * (one.n_rows != 1)}"
     if one.n_rows < FEW_ROWS:
-        return f"{rows}, too few to tell: the model says the same for {one.n_same}"
-    return f"{rows}, the model says the same for {one}"
+        return f"{rows}, too few to tell: {found.agreeing} for {one.n_same}"
+    return f"{rows}, {found.agreeing} for {one}"
 
 
 def round_outwards(interval: tuple[float, float]) -> tuple[float, float]:
-    """Round the ends of an interval to a tenth of a percent, outwards, so that rounding never narrows it.
-
-    Examples
-    --------
-    >>> round_outwards((0.90168, 0.9882))
-    (0.901, 0.989)
-    """
+    """Round the ends of an interval to a tenth of a percent, outwards, so that rounding never narrows it."""
     low, high = interval
     return math.floor(1000 * low + 1e-9) / 1000, math.ceil(1000 * high - 1e-9) / 1000

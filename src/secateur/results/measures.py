@@ -1,4 +1,4 @@
-"""How good rules are on rows, by counts alone: how often right, how many of the class of interest they find.
+"""How good rules are, by counts alone: how often right, what is found of the class of interest, what errors cost.
 
 Unseen rows are measured where there are any, else the training rows, and the words say which.
 """
@@ -6,31 +6,29 @@ Unseen rows are measured where there are any, else the training rows, and the wo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.results.statistics import count_classes, count_effective, expect_share, find_area, find_guess
+from secateur.errors import InputError, ParameterError, did_you_mean
+from secateur.results.statistics import (
+    compare_shares,
+    count_classes,
+    count_effective,
+    expect_share,
+    find_area,
+    find_guess,
+)
 from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan
-from secateur.words.conditions import count_of, read_count, read_share
-
-__all__ = [
-    *(
-        "CaughtLine",
-        "Measures",
-        "count_shown",
-        "describe_ranking",
-        "find_expected",
-        "find_interest",
-        "measure_groups",
-        "measure_rules",
-    ),
-    "rank_lines",
-]
+from secateur.words.conditions import Condition, count_class, count_of, name_class, read_count, read_share
+from secateur.words.plain_words import join_asked, read_asked
 
 # The fewest rows from which a share says something: if a class were as likely as not, five rows would all be of it in
 # 3 % of cases, four rows in 6 %.
@@ -50,32 +48,14 @@ class CaughtLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Measures:
-    """How good answers are on some rows.
+    """How good answers are on some rows."""
 
-    Attributes
-    ----------
-    names : sequence of str
-        The classes.
-    rows : str
-        Which rows, such as ``"5,000 unseen rows"``.
-    confusion : ndarray of float64, shape (n_classes, n_classes)
-        (Weighted) rows by the class that is said and their own class.
-    guess : int
-        The class that one would say of any row.
-    tree_accuracy : float
-        How often the tree is right; NaN where not known.
-    of : int or None
-        The class of interest.
-    auc, tree_auc : float
-        Area under the ROC curve of that class against the rest; NaN where not known.
-    """
-
-    names: Sequence[str]
-    rows: str
-    confusion: NDArray[np.float64]
-    guess: int
-    of: int | None
-    auc: float
+    names: Sequence[str]  # of the classes
+    rows: str  # which rows, such as "5,000 unseen rows"
+    confusion: NDArray[np.float64]  # (weighted) rows by the class that is said and their own class
+    guess: int  # the class that one would say of any row
+    of: int | None  # the class of interest
+    auc: float  # area under the ROC curve of that class against the rest; NaN where not known
     tree_accuracy: float = math.nan
     tree_auc: float = math.nan
     which: str = ""  # "unseen" or "in training", behind a number of rows
@@ -131,10 +111,12 @@ class Measures:
         area += f" (tree {self.tree_auc:.3f})" if area and not math.isnan(self.tree_auc) else ""
         area += "." if area else ""
         if not named:
-            return f"{name}: finds none of {read_count(own)}{which}, because no line with a row says so.{area}"
+            return (
+                f"{name_class(name)}: finds none of {read_count(own)}{which}, because no line with a row says so.{area}"
+            )
         lift = hits / named / (own / self.total)
         return (
-            f"{name}: finds {read_count(hits)} of {read_count(own)}{which} ({read_share(hits / own)}); of "
+            f"{name_class(name)}: finds {read_count(hits)} of {read_count(own)}{which} ({read_share(hits / own)}); of "
             f"{read_count(named)} that it names, {read_count(hits)} are {name} ({read_share(hits / named)}, {lift:.3g} "
             f"times the share in all rows).{area}"
         )
@@ -174,15 +156,14 @@ def measure_rules(rules: Rules) -> Measures | None:
         return None
     unseen = rules.unseen if is_unseen else None
     by_leaf = rules.leaf_counts if unseen is None else unseen.leaf_counts
-    of, said = find_interest(rules), rules.paths.leaf_class
     is_weighted = rules.is_weighted if unseen is None else unseen.is_weighted
     which, total = "unseen" if is_unseen else "training", float(counts.sum())
     rows = f"{which} rows of weight {read_count(total)}" if is_weighted else count_of(total, f"{which} row")
     guess = find_guess(rules, counts.sum(axis=0))
-    found = measure_groups(rules.tree.class_names, rows, rules.class_ids, rules.shares, counts, guess=guess, of=of)
-    tree = measure_groups(rules.tree.class_names, rows, said, rules.leaf_shares, by_leaf, guess=guess, of=of)
-    own = found.auc if rules.is_counted else tree.auc
-    which = "unseen" if is_unseen else "in training"
+    measure = partial(measure_groups, rules.tree.class_names, rows, guess=guess, of=find_interest(rules))
+    found = measure(rules.class_ids, rules.shares, counts)
+    tree = measure(rules.paths.leaf_class, rules.leaf_shares, by_leaf)
+    own, which = found.auc if rules.is_counted else tree.auc, "unseen" if is_unseen else "in training"
     return replace(found, auc=own, tree_accuracy=tree.accuracy, tree_auc=tree.auc, which=which)
 
 
@@ -236,17 +217,273 @@ def describe_ranking(rules: Rules) -> str | None:
     if of is None or not ranked or not ranked[-1].caught_so_far > 0:
         return None
     name, which = rules.tree.class_names[of], "unseen" if count_shown(rules)[1] else "training"
+    stated = {one.line: read_share(float(rules.shares[one.line - 1, of])) for one in ranked}
     first = next((one for one in ranked if one.rows >= FEW_ROWS), None)
-    if first is None or not first.hits:
+    if first is None:
         return None
+    ties = [one for one in ranked if one.rows >= FEW_ROWS and stated[one.line] == stated[first.line]]
+    hits, rows = sum(one.hits for one in ties), sum(one.rows for one in ties)
+    if not hits:
+        return None
+    among = "" if first is ranked[0] else f" of those with at least {FEW_ROWS} {which} rows"
+    verb = "state" if rules.keeps_shares else "give"
+    lines, states, whose = f"Line {first.line}", f"{verb}s", "its"
+    if len(ties) > 1:
+        *others, last = map(str, sorted(one.line for one in ties))
+        lines, states, whose = f"Lines {', '.join(others)} and {last}", verb, "their"
     told = (
-        f"Line {first.line} states the highest probability: {read_count(first.hits)} of its {read_count(first.rows)} "
-        f"{which} rows are {name}."
+        f"{lines} {states} the highest probability{among}: {read_count(hits)} of {whose} {read_count(rows)} {which} "
+        f"rows are {name}."
     )
     some = [one for one in ranked if one.rows and one.rows_so_far <= FIRST_PART]
+    # Lines that state the same go together.
+    if some:
+        some += [one for one in ranked if one.rows and one not in some and stated[one.line] == stated[some[-1].line]]
     if len(some) > 1:
         told += (
-            f" The {len(some)} lines that state the most hold {read_share(some[-1].rows_so_far)} of the rows and "
-            f"{read_share(some[-1].caught_so_far)} of {name}."
+            f" The {len(some)} lines that {verb} the most hold {read_share(some[-1].rows_so_far)} of the rows and "
+            f"{read_share(some[-1].caught_so_far)} of {name_class(name)}."
         )
     return told
+
+
+STATEMENT = re.compile(r"\s*missed\s+(?P<name>.+?)\s*=\s*(?P<cost>\S+)\s*")
+EXPECTED = 'Expected a cost such as "missed default = 5"'
+
+
+@dataclass(frozen=True)
+class Cutoff:
+    """The share of the class of interest from which on it is best said, and what that costs a row on average."""
+
+    of: str  # the class of interest
+    other: str
+    share: float  # lines that give the class at least this share are answered with it; above 1 if none is
+    lines: tuple[int, ...]  # their numbers, from 1
+    price: float  # with this cut-off
+    price_of_classes: float  # with the classes of the list as they are
+    price_always: float  # if every row is said to be of the class
+    price_never: float  # if none is
+    rows: str  # that were priced
+
+    def __str__(self) -> str:
+        which = "line" if len(self.lines) == 1 else "lines"
+        said = f"from a share of {read_share(self.share)} on ({which} {', '.join(map(str, self.lines))})"
+        if not self.lines:
+            said = "for no line"
+        return (
+            f"Costs: saying {self.of} {said} costs {self.price:.3g} for each of {self.rows}, on which this cut-off is "
+            f"the cheapest; the classes of the list cost {self.price_of_classes:.3g}, always saying {self.of} "
+            f"{self.price_always:.3g}, always saying {self.other} {self.price_never:.3g}."
+        )
+
+
+def parse_costs(rules: Rules, stated: Sequence[str]) -> dict[int, float]:
+    """Read statements such as ``missed default = 5``: what it costs to miss a row of a class; by default 1 each."""
+    names = list(rules.tree.class_names)
+    found = dict.fromkeys(range(len(names)), 1.0)
+    for one in stated:
+        parts = STATEMENT.fullmatch(one)
+        if parts is None:
+            raise ParameterError(f"{EXPECTED}, found {one!r}.")
+        name = parts["name"].strip("\"'")
+        same = [place for place, own in enumerate(names) if own == name or own.casefold() == name.casefold()]
+        if not same:
+            raise ParameterError(f"No class is called {name!r}.{did_you_mean(name, names)} {EXPECTED}.")
+        try:
+            cost = float(parts["cost"])
+        except ValueError:
+            cost = -1.0
+        if not 0 < cost < np.inf:
+            raise ParameterError(f"{EXPECTED}, found {parts['cost']!r} for a number above 0.")
+        found[same[0]] = cost
+    return found
+
+
+def find_cutoff(rules: Rules, costs: dict[int, float] | Sequence[str]) -> Cutoff:
+    """Find the cut-off on the shares of the lines that costs least, on unseen rows where there are any."""
+    if not isinstance(costs, dict):
+        costs = parse_costs(rules, costs)
+    if rules.tree.n_classes != 2 or not rules.is_list:
+        raise InputError("A cut-off is between two classes, on the lines of a list: leave the costs out.")
+    counts, is_unseen = count_shown(rules)
+    of: Any = find_interest(rules)
+    if counts is None or of is None or not counts.sum() > 0:
+        raise InputError("Costs are counted on rows, and these rules have none: measure(X_new, y_new) counts some.")
+    other, total = 1 - of, float(counts.sum())
+    shares = rules.shares[:, of]
+    order = np.argsort(-shares, kind="stable")
+    # The first i lines are said to be of the class: their other rows are missed, and the class's rows of the rest.
+    missed = counts[:, of].sum() - np.concatenate([[0.0], np.cumsum(counts[order, of])])
+    falsely = np.concatenate([[0.0], np.cumsum(counts[order, other])])
+    prices = (costs[of] * missed + costs[other] * falsely) / total
+    ends = np.flatnonzero(np.diff(shares[order], prepend=np.inf, append=-np.inf) < 0)  # lines of one share go together
+    best = int(ends[prices[ends].argmin()])
+    own = rules.class_ids == of
+    of_classes = costs[of] * counts[~own, of].sum() + costs[other] * counts[own, other].sum()
+    names = rules.tree.class_names
+    return Cutoff(
+        of=names[of],
+        other=names[other],
+        share=float(shares[order[best - 1]]) if best else float(np.nextafter(1.0, 2.0)),
+        lines=tuple(sorted((order[:best] + 1).tolist())),
+        price=float(prices[best]),
+        price_of_classes=float(of_classes) / total,
+        price_always=float(prices[-1]),
+        price_never=float(prices[0]),
+        rows=f"{read_count(total)} {'unseen' if is_unseen else 'training'} rows",
+    )
+
+
+def describe_rarer(counts: NDArray[np.float64], class_id: int, names: Sequence[str]) -> str:
+    """Say which class most of some rows have, if it is not the one that is stated for them; else say nothing."""
+    if not counts[class_id] < counts.max():
+        return ""
+    commonest = int(counts.argmax())
+    most = "most" if counts[commonest] > counts.sum() / 2 else "more"
+    return f"; {most} of its rows are {names[commonest]}"
+
+
+# A name that says so, and different values in many rows, make an identifier.
+ID_NAME = re.compile(
+    r"(^|[\W_]|(?<=[a-z]))(ID|Id|id|UUID|uuid|GUID|guid|key|Key)$|^(ID|Id|id|UUID|uuid)([\W_]|$)"
+    r"|[\W_](?i:no|nr|number)\.?$"
+)
+# Whole numbers of such a name, all of as many digits, are codes: which is larger says nothing.
+CODE_NAME = re.compile(r"(?i)(^|[\W_])(branch|code|zip|postcode|plz|store|shop|office|department|dept|sector|region)$")
+LEAST_CODE = 100
+# Flags that the numbers beside a line tell already.
+TOLD = ("did-not-hold-up", "mostly-wrong", "no-rows")
+SHOWN_FLAGS = 3
+MOST_LINES = 500  # of a list whose neighbouring intervals are compared: nobody reads more
+NOTHING = np.zeros(0)
+
+
+class Flag(NamedTuple):
+    """What to mind about one line."""
+
+    line: int  # its number, from 1
+    kind: str  # "did-not-hold-up", "mostly-wrong", "late-date", "code", "not-monotone" or "no-rows"
+    text: str  # a sentence
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def find_flags(rules: Rules) -> list[Flag]:
+    """Find what to mind about each line, one flag each, by unseen rows where there are any, else by training rows."""
+    found: dict[int, Flag] = {}
+    for one in (*_find_counted(rules), *_find_asked(rules), *_find_bends(rules)):
+        found.setdefault(one.line, one)
+    return [found[line] for line in sorted(found)]
+
+
+def describe_flags(rules: Rules) -> list[str]:
+    """Say what the numbers beside the lines do not tell, in a few sentences."""
+    flags = [one for one in find_flags(rules) if one.kind not in TOLD]
+    more = len(flags) - SHOWN_FLAGS
+    shown = [one.text for one in flags[:SHOWN_FLAGS]]
+    return [*shown, f"The same or the like is true of {count_of(more, 'more line')}."] if more > 0 else shown
+
+
+def _find_counted(rules: Rules) -> Iterator[Flag]:
+    """Find lines whose rows speak against them."""
+    counts, is_unseen = count_shown(rules)
+    if counts is None or not rules.is_list:
+        return
+    which, support = "unseen" if is_unseen else "training", counts.sum(axis=1)
+    for place, rows in enumerate(support.tolist()):
+        told = f"Line {place + 1}"
+        if rules.did_not_hold_up[place]:
+            yield Flag(place + 1, TOLD[0], f"{told} did not hold up: its unseen rows differ from its training rows.")
+        elif not rows:
+            yield Flag(place + 1, TOLD[2], f"{told} has no {which} row.")
+        elif rows >= FEW_ROWS and not rules.tree.is_regression:
+            rarer = describe_rarer(counts[place], int(rules.class_ids[place]), rules.tree.class_names)
+            if rarer:
+                yield Flag(place + 1, TOLD[1], f"{told}: {rarer.removeprefix('; ')} (of {rows:g} {which} rows).")
+
+
+def _find_asked(rules: Rules) -> Iterator[Flag]:
+    """Find lines that ask for a date which every later row passes, or for the size of a code."""
+    tree = rules.tree
+    asked = np.unique(tree.feature[~tree.is_leaf]).tolist()
+    codes = {feature for feature in asked if _is_code(rules, feature)}
+    dates = {feature for feature in asked if (own := tree.column_parser(feature)) is not None and own.kind == "date"}
+    latest = {f: rules.spreads[f].edges[-1:] for f in dates if f in rules.spreads}
+    for line in rules.lines if codes or latest else ():
+        for one in line.conditions:
+            if math.isinf(one.high) and np.any(one.low >= latest.get(one.feature, NOTHING)):
+                told = "at most one training row in ten is as late, and every later row will be"
+                yield Flag(line.index + 1, "late-date", f"Line {line.index + 1} asks for {_word(rules, one)}: {told}.")
+            elif one.feature in codes:
+                told = f"Line {line.index + 1} compares {one.name}, which looks like a code, with a number"
+                yield Flag(line.index + 1, "code", f"{told}: which one is larger says nothing.")
+
+
+def _is_code(rules: Rules, feature: int) -> bool:
+    tree, name = rules.tree, rules.tree.feature_name(feature)
+    limits = tree.threshold[(tree.feature == feature) & ~tree.is_leaf]
+    is_whole = bool(len(limits)) and bool((2 * limits == np.rint(2 * limits)).all() and (limits >= LEAST_CODE).all())
+    return is_whole and tree.categories[feature] is None and bool(CODE_NAME.search(name) or ID_NAME.search(name))
+
+
+def _find_bends(rules: Rules) -> Iterator[Flag]:
+    """Find lines of neighbouring intervals whose shares of the class of interest go against a stated sign, or bend."""
+    (counts, is_unseen), of = count_shown(rules), find_interest(rules)
+    if counts is None or of is None or not rules.is_list or len(rules) > MOST_LINES:
+        return
+    groups: dict[tuple[int, str, frozenset[str]], list[_Band]] = {}
+    for line in rules:
+        asked = line.conditions
+        for one in asked:
+            rest = frozenset(other.text for other in asked if other is not one)
+            if one.categories is None:
+                groups.setdefault((line._section, one.name, rest), []).append(_Band(one, one.low, one.high, line.index))
+    signs = rules.tree.monotone
+    for (section, name, rest), found in groups.items():
+        bands = sorted(found, key=lambda band: band.low)
+        otherwise = rules.sections[section].otherwise
+        # Where nothing else is asked, "otherwise" has the intervals between.
+        if otherwise is not None and not rest and len(bands) == len(rules.sections[section].rules):
+            bands = _fill_gaps(bands, otherwise.index)
+        if any(one.high > other.low for one, other in pairwise(bands)):
+            continue
+        places = [band.line for band in bands]
+        rows = counts[places].sum(axis=1)
+        share = divide_or_nan(counts[places, of], rows)
+        low, high = compare_shares(share[1:], rows[1:], share[:-1], rows[:-1])
+        step = [0, *np.where(low > 0, 1, np.where(high < 0, -1, 0)).tolist(), 0]  # beyond chance
+        sign = 0 if signs is None else int(signs[found[0].asked.feature]) * (1 if of == 1 else -1)  # type: ignore[union-attr]
+        for band, own, before, after in zip(bands, share.tolist(), step[:-1], step[1:], strict=True):
+            if band.asked is None:
+                continue
+            share_told = count_class(read_share(own), rules.tree.class_names[of])
+            which = "among unseen rows" if is_unseen else "in training"
+            told = f"Line {band.line + 1}: {share_told} {which} where {_word(rules, band.asked)}"
+            if sign and before == -sign:
+                stated = f"though {name} was stated to {'raise' if sign > 0 else 'lower'} it"
+                yield Flag(band.line + 1, "not-monotone", f"{told}, {stated}.")
+            elif not sign and before and after == -before:
+                side = "more" if before > 0 else "less"
+                yield Flag(band.line + 1, "not-monotone", f"{told}, {side} than on either side of it.")
+
+
+def _word(rules: Rules, condition: Condition) -> str:
+    return join_asked(read_asked(rules, condition.link_ids))
+
+
+class _Band(NamedTuple):
+    """An interval of a column, and its line; nothing is asked of what is left to "otherwise"."""
+
+    asked: Condition | None
+    low: float
+    high: float
+    line: int
+
+
+def _fill_gaps(bands: list[_Band], otherwise: int) -> list[_Band]:
+    """Put "otherwise" where no line has an interval."""
+    ends = [-math.inf, *(band.high for band in bands)]
+    starts = [*(band.low for band in bands), math.inf]
+    gaps = [_Band(None, low, high, otherwise) for low, high in zip(ends, starts, strict=True) if low < high]
+    return sorted([*bands, *gaps], key=lambda band: band.low)

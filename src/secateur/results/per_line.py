@@ -6,7 +6,8 @@ smaller one-sided p) at most 0.05 after Holm's correction for the number of rule
 rows that the tree was not fitted on, any alarm is then false in at most 5 of 100 audits if nothing has changed, however
 many lines there are and however much they overlap. Against the training rows it is not: the rules were fitted to them,
 and a fall is to be expected. With weights the rows count for Kish's effective number and gamma functions extend the
-test, which is then approximate.
+test, which is then approximate. Where lines predict values, the means of their targets take the place of shares, and
+Welch's test that of Fisher's.
 """
 
 from __future__ import annotations
@@ -14,36 +15,38 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError
 from secateur.methods.quinlan import fisher_greater
+from secateur.results.measures import TOLD, find_flags
 from secateur.results.shifts import find_psi
 from secateur.results.statistics import (
     LEAST_ROWS_OF_D,
+    Limits,
     adjust_by_holm,
+    compare_means,
     compare_nested,
     compare_shares,
     count_effective,
     find_interval,
 )
 from secateur.rules.rule import ArrayTable, Rule
+from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan, none_if_nan
-from secateur.words.conditions import count_of, read_count, read_share
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from secateur.results.statistics import Limits
-    from secateur.rules.rules import Rules
-    from secateur.tree.tree import Label
+from secateur.tree.tree import Label
+from secateur.words.conditions import count_class, count_of, name_class, read_count, read_share
+from secateur.words.plain_words import read_amount
 
 HOLDS, MOVED, NO_ROWS, NOT_COMPARABLE = "still holds", "moved", "no rows", "not comparable"
 FALSE_ALARMS = 0.05  # chance of any, if no rule has changed
 FEW_ROWS = 30  # with fewer, here or before, that a line still holds says little
 SHOWN_RULES = 20
+OF_VALUES = ("training_mean", "training_spread", "mean", "spread", "mean_error")
+OF_CLASSES = ("training_reliability", "d", "d_low", "d_high", "reliability", "low", "high", "earlier_reliability")
 MADE_WITHOUT_ROWS = "The rules were made without rows, so their numbers in training are not known."
 MADE_FROM_ANSWERS = (
     "The rules approximate a model and were made from its answers, so how often they were right then is not known."
@@ -75,7 +78,7 @@ class LineAudit:
     leaf_id : int or None
         Its leaf; None of "otherwise".
     prediction, class_name : label, str
-        Its class, and the name of that.
+        Its class, and the name of that; or its value.
     text : str
         What it says.
     training_support, training_reliability : float or None
@@ -102,6 +105,16 @@ class LineAudit:
     effective_rows, effective_rows_before : float, float or None
         For how many rows the audited ones count, and those it is compared with: their number, or with weights Kish's
         effective number; None where not known.
+    training_mean, training_spread, mean, spread, mean_error : float or None
+        Of a line that predicts a value: mean and standard deviation of the targets of its training rows and of the
+        audited ones, and how far the latter lie from its value on average. ``change`` is then one of means, and p is
+        Welch's.
+    if_struck : float or None
+        The share of its rows that would be right if the line were struck, so that each goes to the next line that
+        holds, or to "otherwise"; of values, how far they would lie from the answer on average. None of "otherwise", of
+        one rule for each leaf, and where rows are counted by a database.
+    flag : str
+        What else to mind about it, in a sentence (:func:`secateur.results.measures.find_flags`).
     """
 
     line: int
@@ -127,6 +140,13 @@ class LineAudit:
     verdict: str
     effective_rows: float
     effective_rows_before: float | None
+    training_mean: float | None = None
+    training_spread: float | None = None
+    mean: float | None = None
+    spread: float | None = None
+    mean_error: float | None = None
+    if_struck: float | None = None
+    flag: str = ""
 
     @property
     def has_few_rows(self) -> bool:
@@ -134,21 +154,28 @@ class LineAudit:
         return self.verdict in (HOLDS, MOVED) and min(self.effective_rows, self.effective_rows_before or 0) < FEW_ROWS
 
     def __str__(self) -> str:
-        said = self.verdict
-        few = ", as far as so few rows can tell" if self.verdict == HOLDS and self.has_few_rows else ""
-        lines = [f"{self.line}. {said}{few}: {self.text}"]
-        if self.support and self.reliability is not None:
-            now = f"{100 * self.reliability:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"  # type: ignore[operator]
-            lines.append(
-                f"  {self.class_name}: {now} of {_count(self.support, self.effective_rows)}; {self._tell_before()}"
-            )
-        else:
-            lines.append(f"  none of these rows; {self._tell_before()}")
-        if self.change is not None and self.change_low is not None and self.change_high is not None:
-            limits = f"{100 * self.change_low:+.1f} to {100 * self.change_high:+.1f}"
+        verdict = "too few rows to tell" if self.verdict == HOLDS and self.has_few_rows else self.verdict
+        rows, scale, unit = _count(self.support, self.effective_rows), 100.0, " points"
+        now = "none of these rows"
+        if self.mean is not None and self.spread is not None and self.mean_error is not None:
+            now = f"{rows}, mean {read_amount(self.mean)}, spread {read_amount(self.spread)}, off by "
+            now += f"{read_amount(self.mean_error)} on average"
+            scale, unit = 1.0, ""
+        elif self.reliability is not None and self.low is not None and self.high is not None:
+            limits = f"({100 * self.low:.1f} to {100 * self.high:.1f})"
+            now = f"{name_class(self.class_name)}: {100 * self.reliability:.1f} % {limits} of {rows}"
+        lines = [f"{self.line}. {verdict}: {self.text}", f"  {now}; {self._tell_before()}"]
+        changes = [scale * one for one in (self.change, self.change_low, self.change_high) if one is not None]
+        if len(changes) == 3:
+            change, low, high = (f"{one:+.1f}" if unit else f"{one:+.4g}" for one in changes)
             chance = f"; p = {self.p_value:.2g}, corrected" if self.verdict == MOVED else ""
-            lines.append(f"  change {100 * self.change:+.1f} points ({limits}){chance}")
-        return "\n".join(lines)
+            lines.append(f"  change {change}{unit} ({low} to {high}){chance}")
+        if self.if_struck is not None:
+            then = f"{100 * self.if_struck:.1f} % of its rows would be right"
+            if self.mean_error is not None:
+                then = f"its rows would be off by {read_amount(self.if_struck)} on average"
+            lines.append(f"  if it were struck, {then}")
+        return "\n".join([*lines, *([f"  {self.flag}"] if self.flag else [])])
 
     def _tell_before(self) -> str:
         when, support, share = "in training", self.training_support, self.training_reliability
@@ -156,9 +183,14 @@ class LineAudit:
             when, support, share = "in the earlier audit", self.earlier_support, self.earlier_reliability
         if support is None:
             return f"not known {when}"
-        if share is None:
+        if not support:
             return f"no rows {when}"
-        return f"{when} {100 * share:.1f} % of {_count(support, self.effective_rows_before)}"
+        rows = _count(support, self.effective_rows_before)
+        if share is not None:
+            return f"{when} {100 * share:.1f} % of {rows}"
+        if self.mean is not None and self.change is not None:
+            return f"{when} {rows}, mean {read_amount(self.mean - self.change)}"
+        return f"{when} {rows}"
 
 
 class LineAudits(ArrayTable[LineAudit]):
@@ -177,6 +209,12 @@ class LineAudits(ArrayTable[LineAudit]):
         What to compare with; by default the training rows.
     is_unseen : bool, default=False
         Whether these are the unseen rows that the rules were measured on.
+    moments : ndarray of float64, shape (n_lines, 2), default=None
+        Of values: mean and standard deviation of the targets of these rows.
+    errors : ndarray of float64, shape (n_lines,), default=None
+        Of values: how far the targets lie from the line's value on average.
+    struck : ndarray of float64, shape (n_lines,), default=None
+        Of a list: how many of these rows would be right, or of values their summed errors, if the line were struck.
 
     Examples
     --------
@@ -201,8 +239,26 @@ class LineAudits(ArrayTable[LineAudit]):
         since: LineAudits | None = None,
         *,
         is_unseen: bool = False,
+        moments: NDArray[np.float64] | None = None,
+        errors: NDArray[np.float64] | None = None,
+        struck: NDArray[np.float64] | None = None,
     ) -> None:
         self.rules, self.counts, self.squares, self.since, self.is_unseen = rules, counts, squares, since, is_unseen
+        self.moments, self.errors, self.struck = moments, errors, struck
+
+    @classmethod
+    def of_unseen(cls, rules: Rules) -> LineAudits | None:
+        """Audit the lines on the unseen rows that the rules were measured on, if there are any.
+
+        Parameters
+        ----------
+        rules : Rules
+        """
+        found = rules.unseen
+        if found is None:
+            return None
+        squares = found.support if found.squares is None else found.squares
+        return cls(rules, found.counts, squares, is_unseen=True, moments=found.moments)
 
     @cached_property
     def support(self) -> NDArray[np.float64]:
@@ -211,7 +267,7 @@ class LineAudits(ArrayTable[LineAudit]):
 
     @cached_property
     def reliability(self) -> NDArray[np.float64]:
-        """Share of them in the line's class; NaN without rows."""
+        """Share of them in the line's class; NaN without rows, and of values."""
         return self._share(self.counts)
 
     @cached_property
@@ -224,68 +280,95 @@ class LineAudits(ArrayTable[LineAudit]):
         """Lower and upper limits of the reliability, by Clopper and Pearson."""
         return find_interval(self.reliability, self.n_effective)
 
+    @property
+    def level(self) -> NDArray[np.float64]:
+        """What is compared: the reliability of each line, or the mean of its targets."""
+        return self.reliability if self.moments is None else self.moments[:, 0]
+
     @cached_property
     def before(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Reliability and effective rows of each line in what it is compared with.
+        """Level and effective rows of each line in what it is compared with.
 
-        NaN and 0 where there are no rows, or where they are not known. Of weighted training rows only the reliability
-        is known.
+        NaN and 0 where there are no rows, or where they are not known. Of weighted training rows only the level is
+        known.
         """
         if self.since is not None:
-            return self.since.reliability, self.since.n_effective
+            return self.since.level, self.since.n_effective
         known = np.nan_to_num(self._training.sum(axis=1))
-        return self._share(self._training), np.zeros(len(self)) if self.rules.is_weighted else known
+        level = self._share(self._training) if self.moments is None else self._training_moments[:, 0]
+        return level, np.zeros(len(self)) if self.rules.is_weighted else known
 
     @cached_property
     def _training(self) -> NDArray[np.float64]:
         """The training rows of each line; NaN where there are none, and of an approximation, which saw no labels."""
-        rules = self.rules
-        is_known = rules.is_ranked and rules.fidelity is None
-        return rules.counts if is_known else np.full(rules.counts.shape, np.nan)
+        return self.rules.counts if self.is_ranked else np.full(self.rules.counts.shape, np.nan)
+
+    @cached_property
+    def _training_moments(self) -> NDArray[np.float64]:
+        found = self.rules.target_moments
+        return np.full((len(self), 2), np.nan) if found is None else found
 
     def _share(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.rules.tree.is_regression:
+            return np.full(len(counts), np.nan)
         return divide_or_nan(counts[np.arange(len(counts)), self.rules.class_ids], counts.sum(axis=1))
 
     @cached_property
     def change(self) -> NDArray[np.float64]:
-        """Reliability on these rows minus the one before; NaN where either has no rows."""
-        return self.reliability - self.before[0]
+        """Level on these rows minus the one before; NaN where either has no rows."""
+        return self.level - self.before[0]
 
     @cached_property
-    def change_interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper limits of the change, by Newcombe; NaN where either number of rows is not known."""
-        return compare_shares(self.reliability, self.n_effective, *self.before)
+    def change_interval(self) -> Limits:
+        """Lower and upper limits of the change, by Newcombe, of means by Welch; NaN where rows are not known."""
+        if self.moments is None:
+            return compare_shares(self.reliability, self.n_effective, *self.before)
+        return self._compared_means[:2]
+
+    @cached_property
+    def _compared_means(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Limits of the changes of means, and p of no change."""
+        assert self.moments is not None
+        then = self._training_moments if self.since is None else self.since.moments
+        assert then is not None
+        return compare_means(self.moments, self.n_effective, then, self.before[1])
 
     @cached_property
     def d(self) -> NDArray[np.float64]:
         """Training reliability of each leaf's rule minus that of its leaf; NaN where not known, and of a list."""
         rules = self.rules
-        if rules.is_list or not rules.is_ranked:  # rows that a line decides are not those of one leaf
+        if rules.is_list or not rules.is_ranked or rules.tree.is_regression:  # a line's rows are not those of one leaf
             return np.full(len(self), np.nan)
         return rules.covered_reliability - rules.leaf_reliability
 
     @cached_property
     def d_interval(self) -> Limits:
         """Lower and upper limits of D; NaN where not known."""
-        return (self.d, self.d) if self.rules.is_list else find_limits_of_d(self.rules)
+        return (self.d, self.d) if np.isnan(self.d).all() else find_limits_of_d(self.rules)
 
     @cached_property
-    def _tables(self) -> tuple[NDArray[np.int64], list[NDArray[np.float64]], bool]:
-        """The rules tested, the rows to test them with (right and all, here and before), and whether all are whole."""
+    def _is_whole(self) -> bool:
+        """Whether rows count as whole rows wherever they are tested, so that the test is exact."""
         share, n_rows = self.before
-        tested = np.flatnonzero((self.n_effective > 0) & (n_rows > 0))
-        tables = [self.reliability * self.n_effective, self.n_effective, share * n_rows, n_rows]
-        tables = [numbers[tested] for numbers in tables]
-        is_whole = not any(map(_has_fractions, tables))
-        return tested, [np.rint(numbers) for numbers in tables] if is_whole else tables, is_whole
+        tables = [self.n_effective, n_rows]
+        if self.moments is None:
+            tables += [self.reliability * self.n_effective, share * n_rows]
+        both = (self.n_effective > 0) & (n_rows > 0)
+        tested = np.stack(tables)[:, both]
+        return not (np.abs(tested - np.rint(tested)) > 1e-6 * np.maximum(tested, 1.0)).any()
 
     @cached_property
     def p_values(self) -> NDArray[np.float64]:
-        """P-values of no change: twice the smaller one-sided p of Fisher's exact test, corrected by Holm.
+        """P-values of no change, by Holm: twice the smaller one-sided p of Fisher's exact test, or Welch's p of values.
 
         NaN where nothing was tested. With weights, effective numbers of rows are tested, and p is approximate.
         """
-        tested, tables, _ = self._tables
+        if self.moments is not None:
+            return adjust_by_holm(self._compared_means[2])
+        share, n_rows = self.before
+        tested = np.flatnonzero((self.n_effective > 0) & (n_rows > 0))
+        tables = [self.reliability * self.n_effective, self.n_effective, share * n_rows, n_rows]
+        tables = [np.rint(numbers[tested]) if self._is_whole else numbers[tested] for numbers in tables]
         now, then = tables[:2], tables[2:]
         found = np.full(len(self), np.nan)
         found[tested] = np.minimum(2 * np.minimum(fisher_greater(*now, *then), fisher_greater(*then, *now)), 1.0)
@@ -306,15 +389,12 @@ class LineAudits(ArrayTable[LineAudit]):
     @property
     def n_tested(self) -> int:
         """Number of rules that moved or still hold."""
-        return len(self._tables[0])
+        return int((~np.isnan(self.p_values)).sum())
 
     @cached_property
     def has_few_rows(self) -> NDArray[np.bool_]:
         """Mark of each rule that was tested with fewer than 30 (effective) rows, here or before."""
-        marks = np.zeros(len(self), dtype=bool)
-        tested, (_, now, _, before), _ = self._tables
-        marks[tested] = np.minimum(now, before) < FEW_ROWS
-        return marks
+        return ~np.isnan(self.p_values) & (np.minimum(self.n_effective, self.before[1]) < FEW_ROWS)
 
     @property
     def moved(self) -> list[LineAudit]:
@@ -334,18 +414,31 @@ class LineAudits(ArrayTable[LineAudit]):
         rarer = self.rarer
         if not rarer:
             return ()
-        told = ((one, _count(one.support, one.effective_rows)) for one in rarer[:SHOWN_RULES])
-        shown = ", ".join(f"{one.line} ({read_share(one.reliability or 0)} {one.class_name} of {n})" for one, n in told)
+        told = [
+            (one, f"{read_share(one.reliability or 0)} of {_count(one.support, one.effective_rows)}")
+            for one in rarer[:SHOWN_RULES]
+        ]
+        shown = ", ".join(f"{one.line} ({count_class(share, one.class_name)})" for one, share in told)
         more = f" and {len(rarer) - SHOWN_RULES:,} more" if len(rarer) > SHOWN_RULES else ""
         states = f"line {shown} states" if len(rarer) == 1 else f"lines {shown}{more} state"
         whose = "its" if len(rarer) == 1 else "their"
         return (f"{states[0].upper()}{states[1:]} a class that most of {whose} rows here do not have.",)
 
+    @cached_property
+    def if_struck(self) -> NDArray[np.float64]:
+        """How right, or of values how far off, the rows of each line would be without it; NaN where not known."""
+        return np.full(len(self), np.nan) if self.struck is None else divide_or_nan(self.struck, self.support)
+
+    @cached_property
+    def flags(self) -> dict[int, str]:
+        """What else to mind about lines, by number."""
+        return {one.line: one.text for one in find_flags(self.rules) if one.kind not in TOLD}
+
     def __len__(self) -> int:
         return len(self.counts)
 
     def _make(self, place: int) -> LineAudit:
-        since = self.since
+        since, line = self.since, Rule(self.rules, place)
         numbers: dict[str, NDArray[np.float64]] = {
             "d": self.d,
             "d_low": self.d_interval[0],
@@ -357,10 +450,18 @@ class LineAudits(ArrayTable[LineAudit]):
             "change_low": self.change_interval[0],
             "change_high": self.change_interval[1],
             "p_value": self.p_values,
+            "if_struck": self.if_struck,
         }
+        if self.moments is not None:
+            kinds = ("training_mean", "training_spread", "mean", "spread")
+            numbers |= dict(zip(kinds, (*self._training_moments.T, *self.moments.T), strict=True))
+            numbers |= {} if self.errors is None else {"mean_error": self.errors}
         return LineAudit(
             line=place + 1,
-            **self._describe(place),
+            flag=self.flags.get(place + 1, ""),
+            **{name: getattr(line, name) for name in ("leaf_id", "prediction", "class_name", "text")},
+            training_support=none_if_nan(self._training[place].sum()),
+            training_reliability=none_if_nan(self._share(self._training)[place]),
             support=float(self.support[place]),
             earlier_support=None if since is None else float(since.support[place]),
             earlier_reliability=None if since is None else none_if_nan(since.reliability[place]),
@@ -369,15 +470,6 @@ class LineAudits(ArrayTable[LineAudit]):
             effective_rows_before=float(self.before[1][place]) or None,
             **{name: none_if_nan(values[place]) for name, values in numbers.items()},  # type: ignore[arg-type]
         )
-
-    def _describe(self, place: int) -> dict[str, Any]:
-        """Say what one line is, and how it did in training."""
-        line = Rule(self.rules, place)
-        return {
-            **{name: getattr(line, name) for name in ("leaf_id", "prediction", "class_name", "text")},
-            "training_support": none_if_nan(self._training[place].sum()),
-            "training_reliability": none_if_nan(self._share(self._training)[place]),
-        }
 
     @property
     def is_ranked(self) -> bool:
@@ -392,11 +484,17 @@ class LineAudits(ArrayTable[LineAudit]):
 
     def _list_columns(self) -> dict[str, list[Any]]:
         rows = self.to_dicts()
-        return {name: [row[name] for row in rows] for name in LineAudit.__dataclass_fields__}
+        names = [name for name in LineAudit.__dataclass_fields__ if name not in self._foreign]
+        return {name: [row[name] for row in rows] for name in names}
+
+    @property
+    def _foreign(self) -> tuple[str, ...]:
+        """Fields that only the other kind of answer has."""
+        return OF_VALUES if self.moments is None else OF_CLASSES
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """List the fields of each :class:`LineAudit` by name, ready for JSON."""
-        return [asdict(one) for one in self]
+        """List the fields of each :class:`LineAudit` that its kind of answer has by name, ready for JSON."""
+        return [{name: value for name, value in asdict(one).items() if name not in self._foreign} for one in self]
 
     @property
     def summary(self) -> str:
@@ -435,10 +533,10 @@ class LineAudits(ArrayTable[LineAudit]):
         notes = []
         if self.n_tested:
             limits = f" {LIMITS}" if (self.verdicts == MOVED).any() else ""
+            test = "Fisher's exact test" if self.moments is None else "Welch's test of means"
             notes.append(
                 "A line moved if chance would hardly make so large a difference: p is at most "
-                f"{FALSE_ALARMS:g} by Fisher's exact test, corrected for {count_of(self.n_tested, 'tested line')}."
-                f"{limits}"
+                f"{FALSE_ALARMS:g} by {test}, corrected for {count_of(self.n_tested, 'tested line')}.{limits}"
             )
         few = np.flatnonzero(self.has_few_rows & (self.verdicts == HOLDS))
         if len(few):
@@ -450,7 +548,7 @@ class LineAudits(ArrayTable[LineAudit]):
                 f"With fewer than {FEW_ROWS} rows, here or before, only a large change can be seen: "
                 f"{'line' if len(few) == 1 else 'lines'} {shown}{more}."
             )
-        if not self._tables[2]:
+        if not self._is_whole:
             notes.append(APPROXIMATE)
         if self.since is None and not self.is_ranked:
             why = MADE_WITHOUT_ROWS if self.rules.fidelity is None else MADE_FROM_ANSWERS
@@ -467,11 +565,10 @@ class LineAudits(ArrayTable[LineAudit]):
 
     def __str__(self) -> str:
         moved = self.moved
-        others = [
-            self[int(place)] for place in np.flatnonzero(self.verdicts != MOVED)[: max(SHOWN_RULES - len(moved), 0)]
-        ]
-        rest = len(self) - len(moved) - len(others)
-        more = [f"… and {count_of(rest, 'more line')}: see to_frame()."] if rest else []
+        rest = np.flatnonzero(self.verdicts != MOVED)[: max(SHOWN_RULES - len(moved), 0)]
+        others = [self[place] for place in rest.tolist()]
+        n_more = len(self) - len(moved) - len(others)
+        more = [f"… and {count_of(n_more, 'more line')}: see to_frame()."] if n_more else []
         limits = [LIMITS] if self.n_tested and not moved else []
         return "\n".join([self.summary, *self.notes, *limits, *map(str, moved), *map(str, others), *more])
 
@@ -482,6 +579,8 @@ class LineAudits(ArrayTable[LineAudit]):
         if not isinstance(other, LineAudits):
             return NotImplemented
         same = np.array_equal(self.counts, other.counts) and np.array_equal(self.squares, other.squares)
+        if self.moments is not None and other.moments is not None:
+            same = same and np.array_equal(self.moments, other.moments, equal_nan=True)
         return same and (self.rules is other.rules or self.rules == other.rules) and self.since == other.since
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
@@ -509,16 +608,14 @@ def check_since(rules: Rules, since: Any) -> LineAudits | None:
     )
     if not same:
         raise InputError("The earlier audit is of other rules: audit these rules on the earlier rows, and pass that.")
-    # Not what that one was compared with.
-    return LineAudits(then, earlier.counts, earlier.squares, is_unseen=earlier.is_unseen)
+    kept = {name: getattr(earlier, name) for name in ("is_unseen", "moments", "errors")}
+    return LineAudits(then, earlier.counts, earlier.squares, **kept)  # not what that one was compared with
 
 
 def find_limits_of_d(rules: Rules) -> Limits:
-    """Find the limits of D, each rule's training reliability minus its leaf's, at 95 %.
+    """Find the limits of D, the training reliability of each leaf's rule minus its leaf's, at 95 %; NaN if not known.
 
-    NaN where not known: if the rules were made without rows or with weights, whose sums do not tell how many rows there
-    are; and where the leaf, or what the rule has beyond it, has fewer than 5 rows, for which the interval is too short.
-    The rules are one for each leaf.
+    Sums of weights do not tell how many rows there are, and with fewer than 5 rows the interval is too short.
     """
     if rules.is_weighted or not rules.is_ranked:
         return np.full(len(rules), np.nan), np.full(len(rules), np.nan)
@@ -528,10 +625,6 @@ def find_limits_of_d(rules: Rules) -> Limits:
     is_known = (leaf > 0) & ((gained == 0) | (np.minimum(leaf, gained) >= LEAST_ROWS_OF_D))
     low, high = (np.where(is_known, limit, np.nan) for limit in limits)
     return low, high
-
-
-def _has_fractions(numbers: NDArray[np.float64]) -> bool:
-    return bool((np.abs(numbers - np.rint(numbers)) > 1e-6 * np.maximum(numbers, 1.0)).any())
 
 
 def _count(number: float, effective: float | None) -> str:

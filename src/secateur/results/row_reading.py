@@ -1,28 +1,30 @@
-"""Read one row however it was passed, and find what it holds: values, conditions that hold, rules that cover it."""
+"""Read one row however it was passed, and find what it holds, what covers it, and what would change its answer."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.errors import InputError, did_you_mean, shorten
+from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_rows
 from secateur.rows.encoding import category_code, cut_blanks, is_trimmed
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import MemoryRows
-from secateur.rows.rows import Rows
+from secateur.rows.rows import Rows, apply_tree
 from secateur.rows.sources import find_texts, tested_features
 from secateur.rules.decision_list import make_decision_list
 from secateur.rules.lines import Deciding
 from secateur.rules.rules import Rules
 from secateur.tree.columns import find_cuts
-from secateur.tree.regions import Region, pick_value
+from secateur.tree.regions import Region, domain_of, pick_value, regions_of_links
 from secateur.tree.tree import Label, Tree
-from secateur.words.dates import read_moment
+from secateur.words.conditions import read_moment, read_region
 
 
 def read_rows(rules: Rules, row: Any) -> Rows:
@@ -47,10 +49,7 @@ def find_needed(rules: Rules) -> set[int] | None:
 
 
 def find_unseen(tree: Tree, cells: NDArray[Any], row: Any, place: int = 0) -> dict[int, Any]:
-    """Find what a row holds where the tree knows no such category, by feature; nothing if the row has no names.
-
-    A table of rows has it at a place.
-    """
+    """Find what a row, at a place of a table, holds where the tree knows no such category; nothing without names."""
     if not any(levels is not None for levels in tree.categories):
         return {}
     if not _is_mapping(row):
@@ -150,11 +149,8 @@ def as_value(
     """Turn a stored value back into what the user passed; values that the tree does not know are looked up."""
     if np.isnan(value):
         return None
-    levels, cuts, reading = (
-        rules.tree.categories[feature],
-        find_cuts(rules.tree, feature),
-        rules.tree.column_parser(feature),
-    )
+    tree = rules.tree
+    levels, cuts, reading = tree.categories[feature], find_cuts(tree, feature), tree.column_parser(feature)
     if reading is not None and reading.is_moment:
         return read_moment(float(value), reading)
     if levels is None:
@@ -168,34 +164,27 @@ def _as_table(rules: Rules, row: Any) -> Any:
     """Make a table of one row, however the row was passed; a table stays one."""
     if frame_columns(row) is not None:
         return row
-    columns = rules.tree.columns
+    tree, columns = rules.tree, rules.tree.columns
     if hasattr(row, "keys"):  # a mapping, or a pandas Series
-        names = [rules.tree.feature_name(feature) for feature in range(rules.tree.n_features)]
+        names = [tree.feature_name(feature) for feature in range(tree.n_features)]
         if columns is not None and columns.derive is not None and not set(columns.derived) <= set(row.keys()):
             names = names[: -len(columns.derived)]
         absent = [name for name in names if name not in row.keys()]  # noqa: SIM118  # a Series tests values, not keys
         if absent:
             raise InputError(f"The row has no value for {absent[0]!r}; give one for each of {names}.")
-        if (
-            columns is not None or rules.tree.column_parsers
-        ):  # values stay as they are: labels, numbers, and anything that the tree does not test
-            given = [
-                cut_blanks([row[name]])[0] if is_trimmed(rules.tree, feature) else row[name]
-                for feature, name in enumerate(names)
-            ]
-            if columns is None:  # a matrix holds codes of categories
-                given = [
-                    value if levels is None else category_code(value, levels)
-                    for value, levels in zip(given, rules.tree.categories, strict=True)
-                ]
-            return _as_objects(given)
-        codes = [_as_number(rules, feature, row[name]) for feature, name in enumerate(names)]
-        return np.array([codes], dtype=np.float64)
-    if (
-        columns is not None
-        and isinstance(row, (list, tuple))
-        and not any(hasattr(value, "__len__") and not isinstance(value, str) for value in row)
-    ):
+        given = [row[name] for name in names]
+        if columns is None and not tree.column_parsers:
+            return np.array([[_as_number(tree, feature, one) for feature, one in enumerate(given)]], dtype=np.float64)
+        # Values stay as they are: labels, numbers, and anything that the tree does not test.
+        given = [cut_blanks([one])[0] if is_trimmed(tree, feature) else one for feature, one in enumerate(given)]
+        if columns is None:  # a matrix holds codes of categories
+            pairs = zip(given, tree.categories, strict=True)
+            given = [value if levels is None else category_code(value, levels) for value, levels in pairs]
+        return _as_objects(given)
+    is_flat = isinstance(row, (list, tuple)) and not any(
+        hasattr(one, "__len__") and not isinstance(one, str) for one in row
+    )
+    if columns is not None and is_flat:
         return _as_objects(row)
     values = np.asarray(row)
     return values if values.ndim == 2 else values.reshape(1, -1)
@@ -208,14 +197,132 @@ def _as_objects(values: Sequence[Any]) -> NDArray[Any]:
     return table
 
 
-def _as_number(rules: Rules, feature: int, value: Any) -> float:
+def _as_number(tree: Tree, feature: int, value: Any) -> float:
     if value is None:
         return float("nan")
-    levels = rules.tree.categories[feature]
+    levels = tree.categories[feature]
     if levels is not None:
         return category_code(value, levels)
     try:
         return float(value)
     except (TypeError, ValueError):
-        name = rules.tree.feature_name(feature)
-        raise InputError(f"Expected a number for {name!r}, found {value!r}.") from None
+        raise InputError(f"Expected a number for {tree.feature_name(feature)!r}, found {value!r}.") from None
+
+
+Box = dict[int, Region]  # by subject: a column, or the columns of a group together, what it must hold
+
+
+class Change(NamedTuple):
+    """One way to another class."""
+
+    prediction: Label  # the class that the tree then gives
+    columns: tuple[str, ...]  # those that change; all others stay as they are
+    asks: tuple[str, ...]  # what each must hold, in words; neighbouring intervals are merged
+    regions: tuple[Region, ...]  # the same as limits (low < x <= high), codes of categories, and whether missing does
+    class_name: str  # how that class is shown
+
+
+def find_changes(rules: Rules, cells: NDArray[Any], locked: Collection[str | int] = ()) -> tuple[Change, ...]:
+    """Find all changes of the fewest columns that get a row another class from the tree, by class, then by column.
+
+    A row reaches a leaf when each column keeps to what the leaf's path asks of it. So the columns that must change are
+    those with a condition on the path that the row fails, and the fewest of them over all leaves of another class is
+    exact. Locked columns, by name or index, cannot change.
+    """
+    tree, paths = rules.tree, rules.paths
+    tree.require_classes("Finding changes of a row")
+    fixed = find_subjects(tree, locked)
+    own = int(tree.leaf_class[int(apply_tree(tree, Rows.of(np.asarray(cells)[None, :]))[0])])
+    values = np.asarray(cells, dtype=tree.dtype).astype(np.float64).tolist()
+    fewest, found = len(values) + 1, dict[tuple[int, tuple[int, ...]], list[Box]]()
+    for place in np.flatnonzero(paths.leaf_class != own).tolist():
+        asked = regions_of_links(tree, paths, paths.links[paths.entries(place)])
+        failed = {_subject_of(tree, one) for one, region in asked.items() if not _holds(region, values[one])}
+        if failed & fixed or len(failed) > fewest:
+            continue
+        box = {subject: _meet(tree, asked, subject) for subject in sorted(failed)}
+        if any(region.is_empty for region in box.values()):
+            continue
+        if len(failed) < fewest:
+            fewest, found = len(failed), {}
+        found.setdefault((int(paths.leaf_class[place]), tuple(box)), []).append(box)
+    return tuple(
+        Change(
+            tree.classes[class_id].item(),
+            tuple(_name(tree, subject) for subject in box),
+            tuple(read_region(tree, subject, region, rules.voice) for subject, region in box.items()),
+            tuple(box.values()),
+            tree.class_names[class_id],
+        )
+        for (class_id, _), boxes in sorted(found.items())
+        for box in _merge(boxes)
+    )
+
+
+def _subject_of(tree: Tree, feature: int) -> int:
+    group = tree.facts.group_of.get(feature)
+    return feature if group is None else tree.n_features + group
+
+
+def _name(tree: Tree, subject: int) -> str:
+    is_group = subject >= tree.n_features
+    return tree.facts.groups[subject - tree.n_features].name if is_group else tree.feature_name(subject)
+
+
+def find_subjects(tree: Tree, columns: Collection[str | int]) -> set[int]:
+    """Find columns, or the groups that they belong to, by name or index."""
+    known: dict[Any, int] = {subject: subject for subject in range(tree.n_features)}
+    known |= {_name(tree, subject): subject for subject in range(tree.n_features + len(tree.facts.groups))}
+    for column in columns:
+        if column not in known:
+            names = [one for one in known if isinstance(one, str)]
+            hint = did_you_mean(column, names) if isinstance(column, str) else ""
+            raise ParameterError(f"There is no column {column!r} to lock.{hint}")
+    return {_subject_of(tree, known[column]) for column in columns}
+
+
+def _holds(region: Region, value: float) -> bool:
+    if value != value:
+        return region.missing
+    return region.low < value <= region.high if region.codes is None else int(value) in region.codes
+
+
+def _meet(tree: Tree, asked: Box, subject: int) -> Region:
+    """What a path asks of a subject; of a group, the labels (one more for none of them) that all its columns allow."""
+    if subject < tree.n_features:
+        return asked[subject].meet(domain_of(tree, subject))
+    members = tree.facts.groups[subject - tree.n_features].features
+    own = [(members.index(feature), region) for feature, region in asked.items() if feature in members]
+    codes = (
+        code for code in range(len(members) + 1) if all(_holds(region, float(code == member)) for member, region in own)
+    )
+    return Region(codes=frozenset(codes))
+
+
+def _merge(boxes: Iterable[Box]) -> list[Box]:
+    """Join boxes that differ in one column alone and touch there, until none do."""
+    left = list(boxes)
+    merged: list[Box] = []
+    while left:
+        box = left.pop(0)
+        for place, other in enumerate(left):
+            differing = [subject for subject in box if box[subject] != other[subject]]
+            joined = _join(box[differing[0]], other[differing[0]]) if len(differing) == 1 else None
+            if not differing or joined is not None:
+                left[place] = box if joined is None else {**box, differing[0]: joined}
+                break
+        else:
+            merged.append(box)
+    return merged
+
+
+def _join(one: Region, other: Region) -> Region | None:
+    """Join two regions of a column that touch; None where a gap lies between them."""
+    if one.codes is not None and other.codes is not None:
+        return Region(codes=one.codes | other.codes, missing=one.missing or other.missing)
+    if not (one.has_listed_value and other.has_listed_value):
+        whole = one if one.has_listed_value else other
+        return whole._replace(missing=one.missing or other.missing)
+    if max(one.low, other.low) > min(one.high, other.high):
+        return None
+    return Region(min(one.low, other.low), max(one.high, other.high), None, one.missing or other.missing)

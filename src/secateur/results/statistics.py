@@ -16,22 +16,18 @@ of squared weights, which need not be whole. So equal weights count as rows, wha
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from secateur.errors import InputError
 from secateur.methods.quinlan import fisher_greater
 from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
-    Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
+Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 CLIP = float(np.finfo(np.float64).eps)  # as sklearn.metrics.log_loss clips
 AT_ONCE = 1 << 22  # probabilities that are compared at once
@@ -46,13 +42,7 @@ class Scores(NamedTuple):
 
 
 def score_shares(shares: NDArray[np.float64], counts: NDArray[np.float64]) -> Scores:
-    """Score probabilities that groups of rows share, by the (weighted) rows of each class, (n_groups, n_classes).
-
-    Examples
-    --------
-    >>> score_shares(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([[3.0, 1.0], [0.0, 2.0]])).auc
-    0.8333333333333334
-    """
+    """Score probabilities that groups of rows share, by the (weighted) rows of each class, (n_groups, n_classes)."""
     n_classes, total = shares.shape[1], float(counts.sum())
     squares = shares**2
     apart = (1.0 - shares) ** 2 + np.maximum(squares.sum(axis=1, keepdims=True) - squares, 0.0)  # from each class alone
@@ -119,14 +109,7 @@ LEAST_ROWS_OF_D = 5  # in the part and in the rest of the whole: with fewer, com
 
 
 def find_interval(share: ArrayLike, n_rows: ArrayLike, level: float = LEVEL) -> Limits:
-    """Find the exact (Clopper-Pearson) limits of shares of so many rows, or effective rows; NaN without rows.
-
-    Examples
-    --------
-    >>> low, high = find_interval([0.5, 1.0], [10, 30])
-    >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.187, 0.884], [0.813, 1.0])
-    """
+    """Find the exact (Clopper-Pearson) limits of shares of so many rows, or effective rows; NaN without rows."""
     from scipy.special import betaincinv
 
     share, n_rows = np.broadcast_arrays(np.asarray(share, dtype=np.float64), np.asarray(n_rows, dtype=np.float64))
@@ -146,12 +129,6 @@ def expect_share(right: ArrayLike, n_rows: ArrayLike, level: float = LEVEL) -> L
     They hold all shares that Fisher's exact test would not tell from this one, so that at the level of 95 % they hold
     the share of as many new rows in at least 95 of 100 samples; NaN without rows. Rows with weights count for their
     effective number, rounded down.
-
-    Examples
-    --------
-    >>> low, high = expect_share([9, 10, 950], [10, 10, 1000])
-    >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.4, 0.6, 0.929], [1.0, 1.0, 0.968])
     """
     right, n_rows = np.asarray(right, dtype=np.float64), np.asarray(n_rows, dtype=np.float64)
     whole = np.floor(n_rows + 1e-9)
@@ -178,21 +155,32 @@ def expect_share(right: ArrayLike, n_rows: ArrayLike, level: float = LEVEL) -> L
 def compare_shares(
     share: ArrayLike, n_rows: ArrayLike, other: ArrayLike, other_rows: ArrayLike, level: float = LEVEL
 ) -> Limits:
-    """Find Newcombe's limits of the differences ``share - other``, of shares of different rows, or effective rows.
-
-    They are NaN where a share has no rows.
-
-    Examples
-    --------
-    >>> low, high = compare_shares(56 / 70, 70, 48 / 80, 80)  # Newcombe's own example
-    >>> round(float(low), 4), round(float(high), 4)
-    (0.0524, 0.3339)
-    """
+    """Find Newcombe's limits of differences of shares of different (effective) rows; NaN where one has no rows."""
     share, other = np.asarray(share, dtype=np.float64), np.asarray(other, dtype=np.float64)
     low, high = _find_score_interval(share, n_rows, level)
     other_low, other_high = _find_score_interval(other, other_rows, level)
     down, up = np.hypot(share - low, other_high - other), np.hypot(high - share, other - other_low)
     return share - other - down, share - other + up
+
+
+def compare_means(
+    moments: ArrayLike, n_rows: ArrayLike, other: ArrayLike, other_rows: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Find Welch's limits, at 95 %, of the differences of means of different rows, and p of no difference.
+
+    Moments are means and standard deviations of the rows themselves, shape (n, 2). NaN where one side has fewer than
+    two rows, or neither has any spread.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    (mean, spread), (other_mean, other_spread) = (np.asarray(one, dtype=np.float64).T for one in (moments, other))
+    sizes = (np.asarray(rows, dtype=np.float64) for rows in (n_rows, other_rows))
+    free, other_free = (np.where(rows > 1, rows - 1, np.nan) for rows in sizes)
+    own, beside = spread**2 / free, other_spread**2 / other_free
+    freedom = divide_or_nan((own + beside) ** 2, own**2 / free + beside**2 / other_free)
+    error, apart = np.sqrt(own + beside), mean - other_mean
+    half = stdtrit(freedom, (1 + LEVEL) / 2) * error
+    return apart - half, apart + half, 2 * stdtr(freedom, -np.abs(divide_or_nan(apart, error)))
 
 
 def compare_nested(
@@ -207,12 +195,6 @@ def compare_nested(
 
     ``whole_right`` are the rows of the whole in the class, ``whole`` all of them; the same of the part. The limits are
     0 where the part is the whole, NaN where the part has no rows.
-
-    Examples
-    --------
-    >>> low, high = compare_nested([90.0, 20.0], [100.0, 20.0], [50.0, 20.0], [50.0, 20.0])
-    >>> low.round(3).tolist(), high.round(3).tolist()
-    ([-0.165, 0.0], [-0.044, 0.0])
     """
     right, total, part_right, part = (
         np.asarray(numbers, dtype=np.float64) for numbers in (whole_right, whole, part_right, part)
@@ -226,24 +208,13 @@ def compare_nested(
 
 
 def count_effective(total: ArrayLike, squares: ArrayLike) -> NDArray[np.float64]:
-    """Count effective rows by Kish: the squared sum of weights over the sum of squared weights; 0 without rows.
-
-    Examples
-    --------
-    >>> count_effective([10.0, 12.0], [10.0, 72.0]).tolist()
-    [10.0, 2.0]
-    """
+    """Count effective rows by Kish: the squared sum of weights over the sum of squared weights; 0 without rows."""
     total, squares = np.asarray(total, dtype=np.float64), np.asarray(squares, dtype=np.float64)
     return np.nan_to_num(divide_or_nan(total**2, squares))
 
 
 def check_squares(totals: ArrayLike, squares: ArrayLike) -> None:
-    """Refuse sums of weights whose squares are lost: the effective number of rows is not known then.
-
-    Examples
-    --------
-    >>> check_squares([10.0, 0.0], [10.0, 0.0])
-    """
+    """Refuse sums of weights whose squares are lost: the effective number of rows is not known then."""
     sums, found = np.asarray(totals, dtype=np.float64), np.asarray(squares, dtype=np.float64)
     is_lost = (sums > 0) & ~((found >= np.finfo(np.float64).tiny) & np.isfinite(found))
     if is_lost.any():
@@ -251,15 +222,7 @@ def check_squares(totals: ArrayLike, squares: ArrayLike) -> None:
 
 
 def adjust_by_holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Adjust p-values by Holm (1979), so that any false alarm among all tests is as rare as one test's would be.
-
-    They are NaN where nothing was tested.
-
-    Examples
-    --------
-    >>> adjust_by_holm(np.array([0.01, np.nan, 0.04, 0.03])).round(6).tolist()
-    [0.03, nan, 0.06, 0.06]
-    """
+    """Adjust p-values by Holm (1979), so that any false alarm is as rare as one test's; NaN where none was tested."""
     adjusted = np.full(len(p_values), np.nan)
     tested = np.flatnonzero(~np.isnan(p_values))
     order = tested[np.argsort(p_values[tested], kind="stable")]

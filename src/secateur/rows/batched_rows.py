@@ -15,11 +15,18 @@ from secateur.facts.stating import whole_by_dtype
 from secateur.kernels.running import map_stream
 from secateur.limits import MAX_MEMORY, format_bytes
 from secateur.rows.checking import check_answers, check_finite, check_labels, check_rows, check_weights
-from secateur.rows.encoding import as_objects, check_whole, read_column, read_source, rounds_twice
+from secateur.rows.encoding import (
+    as_objects,
+    as_truth,
+    check_whole,
+    read_column,
+    read_source,
+    rounds_twice,
+    to_label_types,
+)
 from secateur.rows.row_source import Decider, GivenRows, MemoryRows, ModelTerms, Result, RowSource, Work, split_frame
 from secateur.rows.rows import LabelledRows, Rows
 from secateur.rows.sources import Source, derives, find_beside, fit_tree_to, read_features
-from secateur.rows.written_values import as_truth, to_label_types
 from secateur.tree.tree import Tree
 
 # Rows times features of the matrix that a batch becomes.

@@ -46,11 +46,7 @@ SUMMED_ROWS = 1 << 16  # a task for a thread that only reads
 
 
 def check_rows(tree: Tree, X: Any, *, name: str = "X", first: int = 0) -> Rows:
-    """Return the rows in the tree's own terms, or say why they do not fit.
-
-    A matrix of the right dtype is not copied; others are converted when they are read. Messages call the rows ``name``
-    and count them from ``first``.
-    """
+    """Return the rows in the tree's own terms, uncopied where they are so already, or say why they do not fit."""
     if isinstance(X, Rows):  # checked before
         return X
     if derives(tree):
@@ -78,10 +74,7 @@ def check_columns(tree: Tree, names: Sequence[str], what: str = "X") -> None:
 
 
 def check_labels(tree: Tree, y: Any, n_rows: int, *, name: str = "y", first: int = 0) -> NDArray[np.int64]:
-    """Return the class index of each label, or name a label that the tree does not have.
-
-    Labels that are class indices already are not copied.
-    """
+    """Return the class index of each label, or name a label that the tree does not have."""
     try:
         labels = np.asarray(y)
     except ValueError as error:
@@ -152,10 +145,7 @@ def check_weights(
 
 
 def holds_missing(X: Any, features: Collection[int] | None = None) -> bool:
-    """Whether the rows hold a missing value in these columns, or in any; False if they are rejected later.
-
-    Columns that no split asks for are not read from files, so they must not count in memory either.
-    """
+    """Whether the rows hold a missing value in these columns, or in any; False if they are rejected later."""
     if frame_columns(X) is not None:
         import narwhals as nw
 

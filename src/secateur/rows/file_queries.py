@@ -18,9 +18,7 @@ from typing import Any
 from secateur.errors import InputError, first_line
 from secateur.frames import check_unique
 from secateur.limits import MAX_COLUMNS, MAX_LINE
-from secateur.rows.arrow_files import measure_arrow
-from secateur.rows.file_bytes import open_file
-from secateur.rows.file_format import (
+from secateur.rows.file_bytes import (
     BLANKS,
     FORMATS,
     HEAD,
@@ -31,8 +29,10 @@ from secateur.rows.file_format import (
     find_format,
     has_header,
     long_fields,
+    open_file,
     read_head,
 )
+from secateur.rows.sources import measure_arrow
 
 # Texts that mean a blank in CSV files, beside those of --missing.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?")
@@ -265,10 +265,7 @@ def _is_padded(lines: str, delimiter: str) -> bool:
 
 @contextmanager
 def connect(room: Path, paths: Iterable[Path], *, threads: int | None = None) -> Iterator[Any]:
-    """Start a DuckDB of our own that reads these files and no other, and spills to a directory.
-
-    It downloads and loads nothing, and no statement can change that.
-    """
+    """Start a DuckDB of our own that reads these files and no other, spills to a directory, and loads nothing."""
     import duckdb
 
     closed = {

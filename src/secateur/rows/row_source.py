@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -17,12 +18,16 @@ from secateur.errors import InputError, did_you_mean, shorten
 from secateur.facts.checking import check_facts
 from secateur.facts.stating import whole_by_dtype
 from secateur.frames import check_unique, frame_columns
+from secateur.kernels.running import map_in_threads
 from secateur.rows.checking import check_answers, check_columns, check_rows, check_weights, mark_finite
-from secateur.rows.encoding import as_objects
+from secateur.rows.encoding import as_objects, to_label_types
 from secateur.rows.rows import LabelledRows, Rows
 from secateur.rows.sources import derives, own_names, read_features
-from secateur.rows.written_values import to_label_types
 from secateur.tree.tree import Tree
+
+# What rows are read by: trees that share all of it read them alike.
+TERMS = ("feature", "threshold", "dtype", "categories", "columns", "column_parsers", "feature_names", "accepts_missing")
+PIECE_ROWS = 1 << 18  # rows that are counted at a time, so that what is made of each takes little memory
 
 Progress = Callable[[int, int | None], object]
 """Takes the number of rows or trees done, and of all of them if that is known."""
@@ -94,10 +99,7 @@ class RowSource(ABC):
 
     @abstractmethod
     def show(self, model: Any, columns: list[str] | None) -> tuple[Any, Any]:
-        """Give an adapter some rows to look at and their weights, each None where the model alone must do.
-
-        ``columns`` are those of a pipeline, whose steps look at the types of rows; None for other models.
-        """
+        """Give an adapter rows to look at and weights, None where the model must do; a pipeline has ``columns``."""
 
     @abstractmethod
     def fit(self, tree: Tree) -> Tree:
@@ -112,11 +114,7 @@ class RowSource(ABC):
     def map(
         self, tree: Tree, work: Work[Result], *, checks_facts: bool = False, features: Collection[int] | None = None
     ) -> Iterator[Result]:
-        """Work on the labelled rows a piece at a time, in their order.
-
-        ``checks_facts`` rejects a row that contradicts a fact of the tree. ``features`` are the columns to read, by
-        default those that the tree asks for.
-        """
+        """Work on labelled rows a piece at a time, in order; ``checks_facts`` rejects rows that contradict a fact."""
 
     @abstractmethod
     def map_unlabelled(
@@ -131,7 +129,8 @@ class RowSource(ABC):
         total, n_rows = None, 0
 
         def count(listed: LabelledRows) -> tuple[int, Any]:
-            return listed.rows.n_rows, counter.count(listed)
+            parts = map_in_threads(counter.count, listed.split(PIECE_ROWS))
+            return listed.rows.n_rows, reduce(counter.add, parts)
 
         for n_more, part in self.map(tree, count, checks_facts=checks_facts, features=counter.features):
             total = part if total is None else counter.add(total, part)
@@ -173,6 +172,7 @@ class MemoryRows(RowSource):
         self.X, self.y, self.sample_weight = X, y, sample_weight
         self.name, self.given = "X", GivenRows(X, y, sample_weight)
         self.is_weighted = sample_weight is not None
+        self._last_read: tuple[list[Any], LabelledRows] | None = None
 
     @property
     def types(self) -> Any:
@@ -194,6 +194,8 @@ class MemoryRows(RowSource):
 
     def read_labelled(self, tree: Tree, *, checks_facts: bool = False, is_part: bool = False) -> LabelledRows:
         """Check rows, labels and weights, and bring them into the tree's terms; a part may have no weight at all."""
+        if not checks_facts and (known := self._recall(tree)) is not None:
+            return known
         held = self.hold(lambda: ModelTerms.of(tree), "")
         held.check_labelled()
         rows = held.read(tree)
@@ -201,7 +203,15 @@ class MemoryRows(RowSource):
         weights = check_weights(held.sample_weight, rows.n_rows, is_part=is_part)
         if checks_facts and not isinstance(held.X, Rows):  # Rows were checked once for a whole forest
             check_facts(tree, rows, typed=whole_by_dtype(tree, held.types))
-        return LabelledRows(rows, class_ids, weights, targets)
+        self._last_read = [getattr(tree, name) for name in TERMS], LabelledRows(rows, class_ids, weights, targets)
+        return self._last_read[1]
+
+    def _recall(self, tree: Tree) -> LabelledRows | None:
+        """Give the rows that were read last, if that was in the tree's terms."""
+        if self._last_read is None:
+            return None
+        terms, known = self._last_read
+        return known if all(getattr(tree, name) is one for name, one in zip(TERMS, terms, strict=True)) else None
 
     def map(
         self, tree: Tree, work: Work[Result], *, checks_facts: bool = False, features: Collection[int] | None = None
@@ -213,6 +223,9 @@ class MemoryRows(RowSource):
         self, tree: Tree, work: Callable[[Rows, NDArray[np.float64] | None], Result]
     ) -> Iterator[Result]:
         """Work on all rows at once."""
+        if (known := self._recall(tree)) is not None:
+            yield work(known.rows, known.weights)
+            return
         held = self.hold(lambda: ModelTerms.of(tree), "")
         rows = held.read(tree)
         yield work(rows, check_weights(held.sample_weight, rows.n_rows, is_part=True))

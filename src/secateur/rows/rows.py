@@ -36,16 +36,14 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows in a tree's own terms: numbers of its dtype, codes in categorical columns.
-
-    ``read(first, last, features)`` converts some rows and columns to a matrix.
-    """
+    """Rows in a tree's own terms; ``read(first, last, features)`` converts some rows and columns to a matrix."""
 
     n_rows: int
     n_features: int
     source: NDArray[Any] | None  # the matrix itself, if it needs no conversion and lies in one piece
     column_of: NDArray[np.int64]  # the column of each feature in source; -1 if it is not there and must not be read
     read: Callable[[int, int, NDArray[np.int64]], NDArray[Any]] = field(repr=False)
+    packed: dict[str, Any] = field(default_factory=dict, repr=False)  # masks of rows by the tests of one tree
 
     @classmethod
     def of(cls, matrix: NDArray[Any]) -> Rows:
@@ -98,6 +96,18 @@ class Rows:
         """Take some rows and columns as a matrix."""
         return self.read(first, last, features)
 
+    def part(self, first: int, last: int) -> Rows:
+        """Take the rows from ``first`` to before ``last``, as a view where possible."""
+        source = None if self.source is None or self.source.flags.f_contiguous else self.source[first:last]
+
+        def read(begin: int, end: int, some: NDArray[np.int64]) -> NDArray[Any]:
+            return self.read(first + begin, first + end, some)
+
+        packed = dict(self.packed)
+        if "masks" in packed and first % 64 == 0:
+            packed["masks"] = packed["masks"][:, first // 64 : -(-last // 64)]
+        return Rows(last - first, self.n_features, source, self.column_of, read, packed if first % 64 == 0 else {})
+
     def take(self, order: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
         """Take some rows in the given order, and some columns, as a matrix in row order."""
         if self.source is not None:
@@ -117,6 +127,15 @@ class LabelledRows(NamedTuple):
     class_ids: NDArray[np.int64]  # all 0 for a regression tree
     weights: NDArray[np.float64] | None
     targets: NDArray[np.float64] | None = None
+
+    def split(self, size: int) -> list[LabelledRows]:
+        """Split the rows into parts of up to so many."""
+        parts = []
+        for first in range(0, max(self.rows.n_rows, 1), size):
+            last = min(first + size, self.rows.n_rows)
+            beside = (one if one is None else one[first:last] for one in self[1:])
+            parts.append(LabelledRows(self.rows.part(first, last), *beside))  # type: ignore[arg-type]
+        return parts
 
 
 # numpy routes so many rows in about as long as it takes to load compiled code.
@@ -254,10 +273,7 @@ class CodedColumns:
         return self.values[self.start[column] : self.start[column + 1] - 2]
 
     def find_limits(self, tree: Tree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Find the largest code that each split of a tree may send left, and that of NaN, -1 if NaN goes right.
-
-        A category's code is the code of its category, so a set of them can be asked for it.
-        """
+        """Find the largest code that each split of a tree may send left, and that of NaN, -1 if NaN goes right."""
         limit, missing = np.full((2, tree.n_nodes), -1, dtype=np.int32)
         for column, feature in enumerate(self.features.tolist()):
             nodes, limits = np.flatnonzero(tree.feature == feature), self.limits(column)

@@ -7,7 +7,8 @@ user's own: they hold numbers, labels or nothing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,19 +27,6 @@ if TYPE_CHECKING:
     from secateur.tree.columns import ColumnParser
     from secateur.tree.paths import Paths
     from secateur.tree.tree import Label, Tree
-
-__all__ = [
-    "Column",
-    "ColumnTest",
-    "DecisionList",
-    "ListedRule",
-    "check_ordered",
-    "double_limit",
-    "list_deciding",
-    "list_tests",
-    "make_column",
-    "make_decision_list",
-]
 
 
 @dataclass(frozen=True)
@@ -82,7 +70,7 @@ class ListedRule:
 
     index: int  # of its line, from 0 on
     label: Label
-    reliability: float | None  # the share of its class that it gives a row; None where not known
+    share: float | None  # of its class, as it states it to a row, else of its training rows; None where not known
     tests: tuple[ColumnTest, ...]  # each of them refuses some row
     rules: Rules  # whose line it is
 
@@ -109,17 +97,6 @@ def make_decision_list(rules: Rules) -> DecisionList:
     """List the rules in the order in which they decide, and "otherwise".
 
     The list predicts what :meth:`Rules.predict` does, and finds the line that :meth:`Rules.apply` finds.
-
-    Examples
-    --------
-    >>> from secateur import TreeBuilder, simplify
-    >>> builder = TreeBuilder(classes=["stay", "go"], feature_names=["rain"])
-    >>> root = builder.split("rain", 0.5)
-    >>> _ = builder.leaf([2, 8], parent=root, side="left")
-    >>> _ = builder.leaf([9, 1], parent=root, side="right")
-    >>> listed = make_decision_list(simplify(builder.build(), each_leaf=True))
-    >>> [(rule.label, rule.tests[0].intervals) for rule in listed.rules]
-    [('stay', ((0.5, inf),)), ('go', ((-inf, 0.5),))]
     """
     check_ordered(rules)
     asked = _Asked(rules.tree, rules.paths, *_list_links(rules))
@@ -142,6 +119,27 @@ def list_deciding(rules: Rules, features: Sequence[int]) -> list[tuple[int, tupl
     asked = _Asked(rules.tree, rules.paths, *_list_links(rules))
     tests_of, order = asked.make_tests(features), rules.order.tolist()
     return [(order[place], tests_of(place)) for place in asked.passed]
+
+
+def list_sections(rules: Rules, listed: DecisionList) -> list[tuple[tuple[ColumnTest, ...], list[ListedRule]]]:
+    """List what the heading of each section asks, and its lines that decide, with what each asks beside the heading."""
+    lines = [Rule(rules, one.index) for one in listed.rules]
+    firsts = [place for place, line in enumerate(lines) if not place or line._section != lines[place - 1]._section]
+    links = [line._own_ids for line in lines] + [lines[place]._heading_ids for place in firsts]
+    number = np.repeat(np.arange(len(links)), list(map(len, links)))
+    asked = _Asked(rules.tree, rules.paths, len(links), number, np.concatenate(links).astype(np.int64))
+    tests_of = asked.make_tests([column.feature for column in listed.columns])
+    sections = []
+    for section, (start, end) in enumerate(pairwise([*firsts, len(lines)])):
+        heading = tests_of(len(lines) + section)
+        known = {test.column for test in heading if not test.missing}  # where the heading lets nothing be missing
+        own = [
+            [t._replace(missing=t.missing and t.column not in known) for t in tests_of(i)] for i in range(start, end)
+        ]
+        sections.append(
+            (heading, [replace(r, tests=tuple(t)) for r, t in zip(listed.rules[start:end], own, strict=True)])
+        )
+    return sections
 
 
 def _list_links(rules: Rules) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
@@ -169,7 +167,7 @@ def _list_kept(
 
 
 def check_ordered(rules: Rules) -> None:
-    """Refuse rules of which nothing says which one decides."""
+    """Refuse rules without an order that decides."""
     if not rules.is_ordered:
         raise ParameterError(
             f"The rules of {rules.method!r} may overlap, and without training rows they have no ranking: "
@@ -197,13 +195,6 @@ def double_limit(limit: float, dtype: str) -> float:
 
     For code that has no numbers of dtype: ``dtype(x) <= limit`` and ``x <= double_limit(limit, dtype)`` are the same
     test of a float64.
-
-    Examples
-    --------
-    >>> double_limit(0.5, "float64")
-    0.5
-    >>> double_limit(0.5, "float32")
-    0.5000000298023224
     """
     if dtype == "float64" or not math.isfinite(limit):
         return limit
@@ -237,20 +228,9 @@ def make_column(tree: Tree, feature: int) -> Column:
 class _Asked:
     """What rules ask of single features, each different ask once; a large tree's rules share most of what they ask.
 
-    Each edge is given with the number of its rule, rule after rule.
-
-    Attributes
-    ----------
-    feature, low, high, missing : ndarray, shape (n_asks,)
-        What is asked: numbers ``low < x <= high``, and whether a missing value passes.
-    codes : list of frozenset of int or None, length n_asks
-        The category codes that pass; None for a feature of numbers.
-    asks : ndarray of int64
-        The asks of each rule in the order of its conditions, rule after rule, without those that every row passes.
-    offsets : list of int, length n_rules + 1
-        ``asks[offsets[i]:offsets[i + 1]]`` are those of rule ``i``.
-    passed : list of int
-        The rules that some row can pass.
+    Each edge is given with the number of its rule, rule after rule. An ask has a ``feature``, numbers ``low`` to
+    ``high`` or ``codes`` of categories that pass, and whether a ``missing`` value does. ``asks[offsets[i]:offsets[i +
+    1]]`` are those of rule ``i``, without those that every row passes; ``passed`` are the rules that some row can pass.
     """
 
     def __init__(self, tree: Tree, paths: Paths, n_rules: int, rule: NDArray[np.int64], links: NDArray[Any]) -> None:

@@ -11,13 +11,11 @@ import numpy as np
 
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.methods import Deletions, Why
-from secateur.methods.leaf_masks import LeafMasks, list_places, make_mask
-from secateur.methods.leaf_values import CLASSES_ONLY
-from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rows.rows import apply_tree
-from secateur.rules.edits import Edit, Edits, Price, read_edit
-from secateur.rules.line_routes import MOST_LEAVES, find_open
-from secateur.rules.lines import Layout, count_lines, without_facts
+from secateur.methods.leaves import CLASSES_ONLY, LeafMasks, list_places, make_mask
+from secateur.rows.row_source import ModelTerms
+from secateur.rules.edits import Edit, Edits, Price, count_price, read_edit
+from secateur.rules.line_routes import MOST_LEAVES, find_next_lines, find_open
+from secateur.rules.lines import Layout, count_lines
 from secateur.rules.rule import Rule
 from secateur.tree.columns import find_cuts
 from secateur.tree.regions import regions_of_links
@@ -30,27 +28,15 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
 
-__all__ = ["Changed", "Editable", "apply_edits", "find_class", "price_edits", "price_unseen"]
-
 MOST_REGIONS = 500
 
 
 class Changed(NamedTuple):
-    """A region in which an edited list gives another class than the tree.
+    """A region in which an edited list gives another class than the tree."""
 
-    Attributes
-    ----------
-    text : str
-        The region, with exact numbers.
-    conditions : tuple of Condition
-        The same, a column each.
-    tree_class, list_class : str
-        Names of the class that the tree gives its rows, and of the one that the list gives them.
-    """
-
-    text: str
-    conditions: tuple[Any, ...]
-    tree_class: str
+    text: str  # with exact numbers
+    conditions: tuple[Any, ...]  # the same, a column each
+    tree_class: str  # names of the class that the tree gives its rows, and of the one that the list gives them
     list_class: str
 
 
@@ -164,25 +150,23 @@ class Editable:
         -------
         Rules
         """
-        return apply_edits(self._list, [one if isinstance(one, Edit) else read_edit(one) for one in journal])
+        plain = (one.to_dict() if isinstance(one, Edit) else one for one in journal)
+        return apply_edits(self._list, [read_edit(one) for one in plain])
 
     @property
     def journal(self) -> tuple[Edit, ...]:
         """The edits that were made, first to last."""
-        edits = self._list.making.edits
-        return () if edits is None else edits.journal
+        return self._edits.journal
 
     @property
     def price(self) -> Price | None:
         """What all edits cost on the training rows; None without edits, or where the rows are not at hand."""
-        edits = self._list.making.edits
-        return None if edits is None else edits.training
+        return self._edits.training
 
     @property
     def unseen_price(self) -> Price | None:
         """The same on rows that had no part in making the rules; see :meth:`measure`."""
-        edits = self._list.making.edits
-        return None if edits is None else edits.unseen
+        return self._edits.unseen
 
     def changed(self) -> tuple[Changed, ...]:
         """Find exactly where the list gives another class than the tree: regions that do not overlap.
@@ -194,8 +178,11 @@ class Editable:
     @property
     def source_tree(self) -> Tree:
         """The tree before limits were rounded."""
-        edits = self._list.making.edits
-        return self._list.tree if edits is None else edits.restore(self._list.tree)
+        return self._edits.restore(self._list.tree)
+
+    @property
+    def _edits(self) -> Edits:
+        return self._list.making.edits or Edits(())
 
     @property
     def _list(self) -> Rules:
@@ -225,7 +212,7 @@ def apply_edits(rules: Rules, edits: Sequence[Edit]) -> Rules:
         raise InputError(f"Edits are for trees of at most {MOST_LEAVES:,} leaves, found {rules.paths.n_rules:,}.")
     for edit in edits:
         rules = _apply(rules, edit)
-    return price_edits(rules)
+    return rules if rules.making.edits is None else price_edits(rules)
 
 
 def price_edits(rules: Rules) -> Rules:
@@ -233,7 +220,7 @@ def price_edits(rules: Rules) -> Rules:
     edits, unseen = rules.making.edits, rules.unseen
     assert edits is not None
     counted = count_lines(rules.change(unseen=None), rules.training)
-    training = None if rules.training is None else _count_price(counted, rules.training)
+    training = None if rules.training is None else count_price(counted, rules.training)
     making = replace(rules.making, edits=replace(edits, training=training, unseen=None))
     priced = counted.change(making=making)
     if unseen is None or unseen.rows is None:
@@ -245,41 +232,32 @@ def price_edits(rules: Rules) -> Rules:
 
 def _apply(rules: Rules, edit: Edit) -> Rules:
     """Make one edit, without counting."""
-    if edit.edit == "rounded":
-        rules, edit = _round(rules, edit)
-        return _write(rules, edit)
-    draft = _Draft(rules)
-    line = None
+    draft, index = _Draft(rules), -1
     if edit.line is not None:
-        if not 1 <= edit.line <= rules.n_lines:
+        index = edit.line - 1
+        if not 0 <= index < rules.n_lines:
             raise ParameterError(f"There is no line {edit.line}: the list has {rules.n_lines}.")
-        line = Rule(rules, edit.line - 1)
-        if edit.was is not None and edit.was != line.text:
+        text = Rule(rules, index).text
+        if edit.was is not None and edit.was != text:
             raise InputError(
-                f"Line {edit.line} is “{line.text}”, but the journal edits “{edit.was}”: it was made for another list."
+                f"Line {edit.line} is “{text}”, but the journal edits “{edit.was}”: it was made for another list."
             )
-        edit = edit._replace(was=line.text)
-    if edit.edit == "without":
-        draft.leave_out(_find_features(rules, edit.column), str(edit.column))
-    elif edit.edit == "answer":
-        assert line is not None
-        class_id = find_class(rules, edit.to, "to answer")
-        draft.give(line.index, class_id)
-        edit = edit._replace(to=rules.tree.classes[class_id].item())
-    elif edit.column is None:
-        assert line is not None
-        draft.strike(line.index)
+        edit = edit._replace(was=text)
+    if edit.edit == "rounded":
+        made, edit = _round(rules, edit)
     else:
-        assert line is not None
-        draft.strike_column(line.index, _find_features(rules, edit.column), edit.column)
-    return _write(draft.finish(), edit)
-
-
-def _write(rules: Rules, edit: Edit) -> Rules:
-    """Add an edit to the journal."""
-    before = rules.making.edits
-    journal = (*(() if before is None else before.journal), edit)
-    return rules.change(making=replace(rules.making, edits=Edits(journal)), stored=None)
+        if edit.edit == "without":
+            draft.leave_out(find_features(rules, edit.column), str(edit.column))
+        elif edit.edit == "answer":
+            class_id = find_class(rules, edit.to, "to answer")
+            draft.give(index, class_id)
+            edit = edit._replace(to=rules.tree.classes[class_id].item())
+        elif edit.column is None:
+            draft.strike(index)
+        else:
+            draft.strike_column(index, find_features(rules, edit.column), edit.column)
+        made = draft.finish()
+    return made.change(making=replace(made.making, edits=Edits((*rules.journal, edit))), stored=None)
 
 
 @dataclass
@@ -288,7 +266,6 @@ class _Line:
 
     place: int
     class_id: int
-    rows: float  # training rows that it decided, as far as known
 
 
 @dataclass
@@ -307,12 +284,10 @@ class _Draft:
         self.deletions = Deletions(**{name: np.array(values) for name, values in vars(rules.deletions).items()})
         self.sections = [_Section(node) for node in layout.nodes.tolist()]
         for line in rules.lines:
-            own = _Line(line.place, line.class_id, line.support or 0.0)
-            self.sections[line._section].lines.append(own)
+            self.sections[line._section].lines.append(_Line(line.place, line.class_id))
 
     def _find(self, index: int) -> tuple[_Section, _Line]:
-        listed = [(section, line) for section in self.sections for line in section.lines]
-        return listed[index]
+        return [(section, line) for section in self.sections for line in section.lines][index]
 
     def strike(self, index: int) -> None:
         """Strike a line; an "otherwise" with its section."""
@@ -401,8 +376,12 @@ class _Draft:
             getattr(self.deletions, name)[span] = values[span]
 
     def _join(self, node: int, struck: _Section | None) -> None:
-        """Join all sections below a node; of their "otherwise" the one with most rows stays, not a struck one."""
+        """Join all sections below a node; the "otherwise" of the one with most training rows stays, not a struck one.
+
+        Rows of a section are those of its leaves, which no edit moves: a journal means the same with and without rows.
+        """
         first, last = self.rules.tree.leaf_runs
+        rows = np.nan_to_num(self.rules.leaf_counts.sum(axis=1))
         parts = [part for part in self.sections if first[node] <= first[part.node] and last[part.node] <= last[node]]
         joined = _Section(node)
         depth = int(self.rules.tree.node_depth[node])
@@ -413,7 +392,9 @@ class _Draft:
                 heading = np.arange(begin + depth, begin + int(self.rules.tree.node_depth[part.node]))
                 self._forget(heading)
                 self.deletions.keep(heading, Why.KEEPS_OUT)
-        joined.lines.append(max((part.lines[-1] for part in parts if part is not struck), key=lambda line: line.rows))
+        left = (part for part in parts if part is not struck)
+        most = max(left, key=lambda part: float(rows[first[part.node] : last[part.node]].sum()))
+        joined.lines.append(most.lines[-1])
         at = self.sections.index(parts[0])
         self.sections = [part for part in self.sections if part not in parts]
         self.sections.insert(at, joined)
@@ -429,7 +410,10 @@ class _Draft:
             for line in section.lines[:-1]:
                 span = paths.entries(line.place)
                 kept = paths.links[span][~self.deletions.deleted[span]].tolist()
-                self._check_reasons(line, span)
+                # A leaf that a condition keeps out is named only if it still has another class than the line.
+                node = self.deletions.node[span]
+                is_kept_out = (self.deletions.why[span] == Why.KEEPS_OUT) & (node >= 0)
+                node[is_kept_out & (rules.tree.leaf_class[node] == line.class_id)] = -1
                 inside = masks.inside(masks.edge(link) for link in kept) & whole
                 contained.append(list_places(inside))
                 left &= ~inside
@@ -447,22 +431,14 @@ class _Draft:
             contained=np.array([place for some in contained for place in some], dtype=np.int64),
             answers=None if (answers == paths.leaf_class[leaves]).all() else answers,
         )
-        making = replace(rules.making, tolerance=CLASSES_ONLY)
         return rules.change(
-            making=making,
+            making=replace(rules.making, tolerance=CLASSES_ONLY),
             leaves=leaves,
             layout=layout,
             deletions=self.deletions,
             decided_counts=None,
             unseen=rules.unseen,  # whose rows are counted anew
         )
-
-    def _check_reasons(self, line: _Line, span: slice) -> None:
-        """Name a leaf that a condition keeps out only if it still has another class than the line."""
-        node = self.deletions.node[span]
-        is_own = (self.deletions.why[span] == Why.KEEPS_OUT) & (node >= 0)
-        is_own &= self.rules.tree.leaf_class[node] == line.class_id
-        node[is_own] = -1
 
 
 def _limit(rules: Rules, most: int, reason: str) -> Rules:
@@ -487,23 +463,14 @@ def _limit(rules: Rules, most: int, reason: str) -> Rules:
 def _find_cheapest(rules: Rules) -> int:
     """Find the rule without which the fewest training rows get another class than from the tree."""
     listed = _hold(rules, "Which line costs least is counted on training rows")
-    rows, weights = listed.rows, listed.weights
-    heavy = np.ones(rows.n_rows) if weights is None else weights
-    leaf, line = rules.find_places(rows)
-    layout = rules.layout
-    assert layout is not None
+    heavy = np.ones(listed.rows.n_rows) if listed.weights is None else listed.weights
+    leaf, line = rules.find_places(listed.rows)
+    assert rules.layout is not None
     said, class_ids = rules.paths.leaf_class[leaf], rules.class_ids
-    holds = rules._cover(rows)
-    costs = []
-    for rule, own in enumerate(layout.rule_lines.tolist()):
-        some = np.flatnonzero(line == own)
-        later = holds[some]
-        later[:, : rule + 1] = False
-        rest = layout.rest_lines[layout.section_of_line[own]]
-        then = np.where(later.any(axis=1), layout.rule_lines[later.argmax(axis=1)], rest)
-        wrong = (class_ids[then] != said[some]).astype(float) - (class_ids[own] != said[some])
-        costs.append(float(heavy[some] @ wrong))
-    return int(layout.rule_lines[int(np.argmin(costs))])
+    then = class_ids[find_next_lines(rules, listed.rows, line)]
+    wrong = (then != said).astype(float) - (class_ids[line] != said)
+    costs = np.bincount(line, heavy * wrong, rules.n_lines)[rules.layout.rule_lines]
+    return int(rules.layout.rule_lines[costs.argmin()])
 
 
 def _hold(rules: Rules, why: str) -> LabelledRows:
@@ -514,48 +481,6 @@ def _hold(rules: Rules, why: str) -> LabelledRows:
     with rules._open(*rules.training) as source:
         held = source.hold(lambda: ModelTerms.of(rules.tree), why)
         return held.read_labelled(rules.tree)
-
-
-@dataclass(frozen=True)
-class _PriceCounter:
-    """Counts what edits cost."""
-
-    rules: Rules
-    source: Tree
-    features = None  # those that the tree tests
-
-    def count(self, listed: LabelledRows) -> Price:
-        """Count some rows."""
-        rules, n_classes = self.rules, self.rules.tree.n_classes
-        rows, truth, weights = listed.rows, listed.class_ids, listed.weights
-        heavy = np.ones(rows.n_rows) if weights is None else weights
-        line = rules.find_lines(rows)
-        leaf = rules.place_of_leaf[apply_tree(self.source, rows)]
-        said, given = rules.paths.leaf_class[leaf], rules.class_ids[line]
-        differs = said != given
-        cell = (said * n_classes + given) * n_classes + truth
-        changed = np.bincount(cell[differs], heavy[differs], n_classes**3).astype(np.float64)
-        return Price(float(heavy.sum()), changed.reshape((n_classes,) * 3))
-
-    def add(self, total: Price, part: Price) -> Price:
-        """Add the counts of a further piece."""
-        return Price(total.rows + part.rows, total.changed + part.changed)
-
-
-def _count_price(rules: Rules, given: GivenRows) -> Price:
-    edits = rules.making.edits
-    assert edits is not None
-    with rules._open(*given) as rows:
-        counter = _PriceCounter(rules, edits.restore(rules.tree))
-        return rows.fold(without_facts(rules.tree), counter)  # type: ignore[no-any-return]
-
-
-def price_unseen(rules: Rules, given: GivenRows) -> Rules:
-    """Count what edits cost on rows that had no part in making the rules."""
-    edits = rules.making.edits
-    if edits is None:
-        return rules
-    return rules.change(making=replace(rules.making, edits=replace(edits, unseen=_count_price(rules, given))))
 
 
 def _round(rules: Rules, edit: Edit) -> tuple[Rules, Edit]:
@@ -569,7 +494,7 @@ def _round(rules: Rules, edit: Edit) -> tuple[Rules, Edit]:
             continue
         if feature in tree.facts.group_of or tree.column_parser(feature) is not None:
             continue
-        values = np.unique(rows.take(np.arange(rows.n_rows), np.array([feature])))
+        values = np.unique(rows.read(0, rows.n_rows, np.array([feature])))
         values = values[np.isfinite(values)]
         nodes = np.flatnonzero((tree.feature == feature) & ~tree.is_leaf)
         own = np.unique(tree.upper[nodes])
@@ -638,11 +563,11 @@ def _name_column(rules: Rules, column: Any) -> str:
         if not 0 <= column < rules.tree.n_features:
             raise ParameterError(f"There is no column {column}: the tree has {rules.tree.n_features}.")
         return rules.tree.feature_name(int(column))
-    _find_features(rules, column)
+    find_features(rules, column)
     return str(column)
 
 
-def _find_features(rules: Rules, column: Any) -> set[int]:
+def find_features(rules: Rules, column: Any) -> set[int]:
     """Find the features of a column; of a group of columns for one category, all of them."""
     tree = rules.tree
     names = [tree.feature_name(feature) for feature in range(tree.n_features)]

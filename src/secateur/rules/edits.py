@@ -15,43 +15,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InputError, shorten
+from secateur.rows.rows import apply_tree
+from secateur.rules.lines import without_facts
 from secateur.words.conditions import count_of, read_count
 
 if TYPE_CHECKING:
+    from secateur.rows.row_source import GivenRows
+    from secateur.rows.rows import LabelledRows
+    from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
-
-__all__ = ["Edit", "Edits", "Price", "read_edit", "read_journal"]
 
 KINDS = ("strike", "without", "answer", "rounded")
 
 
 class Edit(NamedTuple):
-    """One entry of a journal.
+    """One entry of a journal."""
 
-    Attributes
-    ----------
-    edit : {"strike", "without", "answer", "rounded"}
-    line : int or None
-        Number of the line, as it was printed then: from 1.
-    column : str or None
-        The column that is no longer asked.
-    to : label or None
-        The class that the line was given.
-    was : str or None
-        The line as it was, with exact numbers, so that a journal is not replayed on another list.
-    reason : str
-        Why, in the words of whoever edited.
-    limits : tuple of (int, float)
-        Of rounded limits: each node, and the limit that it had.
-    """
-
-    edit: str
-    line: int | None = None
-    column: str | None = None
-    to: Any = None
-    was: str | None = None
-    reason: str = ""
-    limits: tuple[tuple[int, float], ...] = ()
+    edit: str  # "strike", "without", "answer" or "rounded"
+    line: int | None = None  # its number as it was printed then: from 1
+    column: str | None = None  # that is no longer asked
+    to: Any = None  # label of the class that the line was given
+    was: str | None = None  # the line then, with exact numbers, so that a journal is not replayed on another list
+    reason: str = ""  # in the words of whoever edited
+    limits: tuple[tuple[int, float], ...] = ()  # of rounded limits: each node, and the limit that it had
 
     def to_dict(self) -> dict[str, Any]:
         """Give the entry as plain values, without those that say nothing."""
@@ -61,17 +47,10 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Price:
-    """What edits cost on some rows.
+    """What edits cost on some rows."""
 
-    Attributes
-    ----------
-    rows : float
-        (Weighted) number of the rows.
-    changed : ndarray of float64, shape (n_classes, n_classes, n_classes)
-        (Weighted) rows by the class of the tree, that of the list and their own, where the first two differ.
-    """
-
-    rows: float
+    rows: float  # (weighted) number of them
+    # (Weighted) rows by the class of the tree, that of the list and their own, where the first two differ.
     changed: NDArray[np.float64]
 
     @property
@@ -141,6 +120,47 @@ class Edits:
         for node, limit in limits:
             threshold[node] = limit
         return replace(tree, threshold=threshold)
+
+
+@dataclass(frozen=True)
+class _PriceCounter:
+    """Counts what edits cost."""
+
+    rules: Rules
+    source: Tree
+    features = None  # those that the tree tests
+
+    def count(self, listed: LabelledRows) -> Price:
+        """Count some rows."""
+        rules, n_classes = self.rules, self.rules.tree.n_classes
+        rows, truth, weights = listed.rows, listed.class_ids, listed.weights
+        heavy = np.ones(rows.n_rows) if weights is None else weights
+        line = rules.find_lines(rows)
+        leaf = rules.place_of_leaf[apply_tree(self.source, rows)]
+        said, given = rules.paths.leaf_class[leaf], rules.class_ids[line]
+        differs = said != given
+        cell = (said * n_classes + given) * n_classes + truth
+        changed = np.bincount(cell[differs], heavy[differs], n_classes**3).astype(np.float64)
+        return Price(float(heavy.sum()), changed.reshape((n_classes,) * 3))
+
+    def add(self, total: Price, part: Price) -> Price:
+        """Add the counts of a further piece."""
+        return Price(total.rows + part.rows, total.changed + part.changed)
+
+
+def count_price(rules: Rules, given: GivenRows) -> Price:
+    """Count what the edits of a list cost on some rows."""
+    with rules._open(*given) as rows:
+        counter = _PriceCounter(rules, rules.source_tree)
+        return rows.fold(without_facts(rules.tree), counter)  # type: ignore[no-any-return]
+
+
+def price_unseen(rules: Rules, given: GivenRows) -> Rules:
+    """Count what edits cost on rows that had no part in making the rules."""
+    edits = rules.making.edits
+    if edits is None:
+        return rules
+    return rules.change(making=replace(rules.making, edits=replace(edits, unseen=count_price(rules, given))))
 
 
 def read_edit(content: Any) -> Edit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, overload
@@ -18,13 +18,10 @@ from secateur.rows.row_source import GivenRows, ModelTerms, Progress
 from secateur.rows.rows import LabelledRows, Rows, apply_tree
 from secateur.rows.sources import asked_features
 from secateur.rules.lines import Deciding, check_of, without_facts
-from secateur.rules.merged import MergedRules, merge_rules
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree
 from secateur.verify import Verification
 from secateur.words.conditions import count_of
-
-__all__ = ["ForestAudit", "ForestRules", "run_each"]
 
 EXACT_GUARANTEE = (
     "Each tree's predictions are preserved exactly, for every possible row, so the forest's are: its trees vote with "
@@ -65,7 +62,7 @@ class ForestAudit:
         return dict(vars(self))
 
     def _repr_html_(self) -> str:
-        from secateur.export.notebook_tables import forest_audit_to_html
+        from secateur.export.html import forest_audit_to_html
 
         return forest_audit_to_html(self)
 
@@ -165,9 +162,6 @@ class ForestRules(Sequence[Rules]):
     def __getitem__(self, index: slice) -> tuple[Rules, ...]: ...
     def __getitem__(self, index: int | slice) -> Rules | tuple[Rules, ...]:
         return self.rules[index]
-
-    def __iter__(self) -> Iterator[Rules]:
-        return iter(self.rules)
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and hasattr(Rules, name):
@@ -298,10 +292,6 @@ class ForestRules(Sequence[Rules]):
             unchecked=tuple(dict.fromkeys(text for one in proofs for text in one.unchecked)),
         )
 
-    def merged(self) -> MergedRules:
-        """Merge rules of different trees that ask and predict the same, and count the trees that have them."""
-        return merge_rules(self.rules)
-
     @property
     def _is_exact(self) -> bool:
         return METHODS[self.method].is_exact
@@ -346,7 +336,7 @@ class ForestRules(Sequence[Rules]):
         return f"<ForestRules: {self._summary}>"
 
     def _repr_html_(self) -> str:
-        from secateur.export.notebook_tables import forest_to_html
+        from secateur.export.html import forest_to_html
 
         return forest_to_html(self)
 

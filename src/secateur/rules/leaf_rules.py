@@ -1,38 +1,29 @@
-"""LeafRules: what became of the rule of each leaf of a tree, as arrays."""
+"""What became of the rule of each leaf of a tree, and the lines that are written of them, as arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from secateur.counting.coverage import cover_rows
 from secateur.facts.possible_rows import find_feasible
-from secateur.methods import METHODS
-from secateur.methods.leaf_values import CLASSES_ONLY, LeafValues
-from secateur.rows.rows import apply_tree
-from secateur.rules.lines import without_facts
+from secateur.methods import METHODS, Deletions
+from secateur.methods.leaves import CLASSES_ONLY, LeafValues, Stated, pack_flags
+from secateur.rows.rows import Rows, apply_tree, follow
+from secateur.rules.line_routes import LineRoutes, grow_routes, place_rows
+from secateur.rules.lines import Layout, without_facts
+from secateur.rules.making import Making
 from secateur.tree.columns import BESIDE_A_LIMIT
-from secateur.tree.paths import DEFAULT_RF_TOL, trace_paths
+from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths
 from secateur.tree.shares import divide_or_nan
-from secateur.words.assumptions import FactsUsed
-from secateur.words.conditions import count_conditions
-from secateur.words.reasons import VALUE_WORDS, Witnesses, make_reasons
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from secateur.methods import Deletions
-    from secateur.rows.rows import Rows
-    from secateur.rules.making import Making
-    from secateur.tree.paths import Paths
-    from secateur.tree.tree import Tree
-    from secateur.words.reasons import Reason
-
-__all__ = ["LeafRules", "spread_shares"]
+from secateur.tree.tree import Tree
+from secateur.words.conditions import Condition, count_conditions, read_conditions, read_share
+from secateur.words.reasons import VALUE_WORDS, FactsUsed, Reason, Witnesses, make_reasons
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +102,7 @@ class LeafRules:
         return self.find_shares(self.covered_counts, self.paths.leaf_class)
 
     def find_shares(self, counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Find the share of a class among each row of counts; NaN without rows, and of a regression tree.
-
-        Parameters
-        ----------
-        counts : ndarray of float64, shape (n, n_classes)
-        class_ids : ndarray of int64, shape (n,)
-        """
+        """Find the share of a class among each row of counts; NaN without rows, and of a regression tree."""
         if self.tree.is_regression:
             return np.full(len(counts), np.nan)
         return divide_or_nan(counts[np.arange(len(counts)), class_ids], counts.sum(axis=1))
@@ -146,12 +131,7 @@ class LeafRules:
         return self.tree.answers[self.paths.leaf_ids]
 
     def make_leaf_values(self, tolerance: float) -> LeafValues:
-        """Gather what leaves say, as lines of a list with this tolerance answer for them.
-
-        Parameters
-        ----------
-        tolerance : float
-        """
+        """Gather what leaves say, as lines of a list with this tolerance answer for them."""
         values = self.leaf_answers if self.tree.is_regression else None
         looks = tolerance < CLASSES_ONLY and values is None
         counts = np.nan_to_num(self.value_counts) if looks else np.zeros_like(self.leaf_counts)
@@ -214,26 +194,11 @@ class LeafRules:
         return self.paths.n_rules
 
     def find_leaves(self, rows: Rows) -> NDArray[np.int64]:
-        """Find the leaf of each row, as a place in source order, for rows in the tree's own terms.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        Returns
-        -------
-        ndarray of int64, shape (n_rows,)
-        """
+        """Find the leaf of each row, as a place in source order, for rows in the tree's own terms."""
         return self.place_of_leaf[apply_tree(self.tree, rows)]
 
     def reasons_of(self, place: int) -> dict[int, Reason]:
-        """Why each edge of the rule of a leaf was deleted or kept.
-
-        Parameters
-        ----------
-        place : int
-            Place of its leaf in source order.
-        """
+        """Why each edge of the rule of a leaf was deleted or kept."""
         making = self.making
         spending = {"budget": making.budget} if making.budget else {}
         is_told = making.tolerance < CLASSES_ONLY or making.budget or self.tree.is_regression
@@ -247,8 +212,13 @@ class LeafRules:
             self._witnesses,
             self.facts_used.of_rule(place),
             VALUE_WORDS if self.tree.is_regression else METHODS[self.method].words,
+            self._tell_shares(place),
         )
         return {reason.link_id: reason for reason in found}
+
+    def _tell_shares(self, place: int) -> Callable[[int], str] | None:
+        """Find how to say why a line may not answer for a leaf of its own class; None of one rule for each leaf."""
+        return None
 
     @cached_property
     def _witnesses(self) -> Witnesses:
@@ -275,7 +245,7 @@ class LeafRules:
 
     @property
     def exceptions(self) -> tuple[str, ...]:
-        """Sentences on rows beside a limit, of which the pipeline's rounding lets nothing be promised."""
+        """Sentences on rows beside a limit: the pipeline's rounding lets nothing be promised of them."""
         remarks = () if self.tree.columns is None else self.tree.columns.remarks
         return tuple(f"Except: {remark}" for remark in remarks if remark.endswith(BESIDE_A_LIMIT))
 
@@ -284,6 +254,236 @@ class LeafRules:
         """Remarks of the method, on facts that are not used, and of the pipeline, a sentence each."""
         unused = [f"The tree does not ask for the column of the fact {fact!r}." for fact in self.tree.facts.unused]
         return (*self.making.notes, *unused, *(() if self.tree.columns is None else self.tree.columns.remarks))
+
+
+@dataclass(frozen=True, eq=False)
+class LineRules(LeafRules):
+    """The lines that are written, as they are printed, and what they state and decide."""
+
+    leaves: NDArray[np.int64]
+    layout: Layout | None = None
+    decided_counts: NDArray[np.float64] | None = None
+    target_moments: NDArray[np.float64] | None = None
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the rules are a list, in which "otherwise" answers, too; else there is one for each leaf."""
+        return self.layout is not None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the rules give every possible row the tree's answer."""
+        return self.budget == 0 and METHODS[self.method].is_exact and self.making.edits is None
+
+    @property
+    def keeps_shares(self) -> bool:
+        """Whether each line states a share, which lies within the tolerance of that of a row's own leaf."""
+        return self.layout is not None and (self.tolerance < CLASSES_ONLY or self.tree.is_regression)
+
+    def __len__(self) -> int:
+        return len(self.leaves)
+
+    @property
+    def n_lines(self) -> int:
+        """Number of lines that answer: rules, and "otherwise" of each section."""
+        return len(self) if self.layout is None else len(self) + self.layout.n_sections
+
+    @cached_property
+    def line_of_place(self) -> NDArray[np.int64]:
+        """The line of the written rule of each leaf, by its place; -1 for others."""
+        line = np.full(self.paths.n_rules, -1, dtype=np.int64)
+        line[self.leaves] = np.arange(len(self)) if self.layout is None else self.layout.rule_lines
+        return line
+
+    @cached_property
+    def section_of_leaf(self) -> NDArray[np.int64]:
+        """The section of each leaf, by place; 0 where there is a rule for each leaf."""
+        if self.layout is None:
+            return np.zeros(self.paths.n_rules, dtype=np.int64)
+        return self.layout.find_sections(self.tree)
+
+    @cached_property
+    def class_ids(self) -> NDArray[np.int64]:
+        """Index of the class that each line predicts, shape (n_lines,)."""
+        own = self.paths.leaf_class[self.leaves]
+        if self.layout is None:
+            return own
+        own = own if self.layout.answers is None else self.layout.answers
+        every = np.empty(self.n_lines, dtype=np.int64)
+        every[self.layout.rule_lines], every[self.layout.rest_lines] = own, self.layout.defaults
+        return every
+
+    @cached_property
+    def answers(self) -> NDArray[Any]:
+        """What each line predicts, a label or a value, shape (n_lines,)."""
+        if not self.tree.is_regression:
+            return self.tree.classes[self.class_ids]
+        return self.leaf_answers[self.leaves] if self.layout is None else self.layout.shares
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """(Weighted) training rows of each class beside each line, shape (n_lines, n_classes): see ``Rule.support``."""
+        return self.covered_counts if self.decided_counts is None else self.decided_counts
+
+    @cached_property
+    def support(self) -> NDArray[np.float64]:
+        """(Weighted) training rows beside each line; NaN where not known."""
+        return self.counts.sum(axis=1)  # type: ignore[no-any-return]
+
+    @cached_property
+    def reliability(self) -> NDArray[np.float64]:
+        """Share of those rows in the line's class; NaN where not known, or without rows."""
+        return self.find_shares(self.counts, self.class_ids)
+
+    @property
+    def stated_shares(self) -> NDArray[np.float64]:
+        """The share of its class that each line gives a row: the one that it states, else that of its rows."""
+        if self.layout is None or self.tree.is_regression:
+            return self.reliability
+        return np.where(np.isnan(self.layout.shares), self.reliability, self.layout.shares)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether lines have probabilities of their own: they state shares, or their training rows are known."""
+        if self.keeps_shares:
+            return True
+        return self.is_ranked if self.decided_counts is None else not bool(np.isnan(self.decided_counts).any())
+
+    @cached_property
+    def shares(self) -> NDArray[np.float64]:
+        """Class shares that each line states, shape (n_lines, n_classes).
+
+        The line's class has the stated share, and the others the rest, as they share the rows that the line decides;
+        without a stated share, all classes have that of these rows, and without rows the line's class has all.
+        """
+        spread = spread_shares(self.counts, self.class_ids)
+        if not self.keeps_shares or self.layout is None or self.tree.is_regression:
+            return spread
+        every, stated = np.arange(self.n_lines), self.layout.shares
+        others = np.nan_to_num(self.counts)
+        others[every, self.class_ids] = 0.0
+        by_leaf = self._count_other_classes()
+        others = np.where(others.sum(axis=1, keepdims=True) > 0, others, by_leaf)
+        # Where no row has another class, all classes are alike.
+        others = np.where(others.sum(axis=1, keepdims=True) > 0, others, 1.0)
+        others[every, self.class_ids] = 0.0
+        total = np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
+        found = others / total * (1.0 - stated[:, None])
+        found[every, self.class_ids] = stated
+        return np.where(np.isnan(stated)[:, None], spread, found)
+
+    def _count_other_classes(self) -> NDArray[np.float64]:
+        """Count the training rows of each line's leaves by class, where rows are not known line by line."""
+        layout = self.layout
+        assert layout is not None
+        line = np.repeat(np.arange(self.n_lines), np.diff(layout.offsets))
+        counts = np.zeros((self.n_lines, self.tree.n_classes))
+        np.add.at(counts, line, np.nan_to_num(self.leaf_counts)[layout.contained])
+        counts[np.arange(self.n_lines), self.class_ids] = 0.0
+        return counts
+
+    def _tell_shares(self, place: int) -> Callable[[int], str] | None:
+        line = int(self.line_of_place[place])
+        if line < 0 or self.layout is None or np.isnan(self.layout.windows[line]).any():
+            return None
+        low, high = (read_share(end) for end in self.layout.windows[line].tolist())
+        shares = self.find_shares(self.value_counts, self.paths.leaf_class)
+        span, points = low if low == high else f"{low} to {high}", f"{200 * self.tolerance:.6g} points"
+
+        def tell(leaf: int) -> str:
+            own = read_share(float(shares[self.place_of_leaf[leaf]]))
+            return f" too, but {own} of its rows; the leaves of this line have {span}, and may differ by {points}"
+
+        return tell
+
+    def find_answerable(self) -> list[int]:
+        """Find the leaves that each line of a list may answer for: of its class, and near its share; as bit masks."""
+        assert self.layout is not None
+        values = self.make_leaf_values(self.tolerance)
+        return [
+            pack_flags(~values.find_off(class_id, None if share != share else Stated(share, *window)))
+            for class_id, share, window in zip(
+                self.class_ids.tolist(), self.layout.shares.tolist(), self.layout.windows.tolist(), strict=True
+            )
+        ]
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """The lines in the order in which the first that holds decides a row: as printed, or by rank."""
+        return np.arange(self.n_lines) if self.is_list else self.ranking
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether that order is sure: rows ranked the rules, or no two rules of different classes overlap."""
+        is_sure = self.is_ranked or self.is_exact or self.making.edits is not None
+        return is_sure or len(np.unique(self.paths.leaf_class[self.leaves])) < 2
+
+    @property
+    def n_conditions(self) -> int:
+        """Number of conditions as they are printed: bounds on one column of a line are one; headings count once."""
+        if self.layout is None or self.layout.n_sections == 1:
+            return int(self.read_lengths[self.leaves].sum())
+        depth = np.zeros(self.paths.n_rules, dtype=np.int64)
+        depth[self.leaves] = self.tree.node_depth[self.layout.nodes][self.layout.section_of_rule]
+        place = np.arange(len(self.deleted)) - self.paths.offsets[self.paths.rule]
+        own = count_conditions(self.tree, self.paths, ~self.deleted & (place >= depth[self.paths.rule]))
+        return int(own[self.leaves].sum()) + sum(len(self.read_heading(node)) for node in self.layout.nodes.tolist())
+
+    @property
+    def n_edges(self) -> int:
+        """Number of kept edges of all rules together, which is what the paper counts; headings count once."""
+        if self.layout is None:
+            return int(self.lengths[self.leaves].sum())
+        depths = self.tree.node_depth[self.layout.nodes]
+        own = self.lengths[self.leaves] - depths[self.layout.section_of_rule]
+        return int(own.sum() + (2 * (self.layout.n_sections - 1)))
+
+    def read_heading(self, node: int) -> tuple[Condition, ...]:
+        """Read what all rows of a section have in common: the path of its node."""
+        return read_conditions(self.tree, self.paths, self.paths.list_path(node))
+
+    def rest_word(self, section: int = 0) -> str:
+        """What "otherwise" of a section is called: "always" where the section has no rule."""
+        starts = np.array([0, len(self)]) if self.layout is None else self.layout.starts
+        return "otherwise" if starts[section + 1] > starts[section] else "always"
+
+    def stands_for(self, index: int) -> NDArray[np.int64]:
+        """The leaves that a line stands for, as places in source order."""
+        return self.leaves[index : index + 1] if self.layout is None else self.layout.stands_for(index)
+
+    def decide(self, rows: Rows) -> NDArray[np.int64]:
+        """Find the class index of each row, for rows in the tree's own terms; :meth:`predict` takes any rows."""
+        if self.is_exact and not self.tree.facts:  # rows that violate a fact get what the rules say, everywhere
+            return self.tree.leaf_class[apply_tree(self.tree, rows)]
+        return self.class_ids[self.find_lines(rows)]
+
+    def find_lines(self, rows: Rows) -> NDArray[np.int64]:
+        """Do what :meth:`apply` does, for rows in the tree's own terms."""
+        return self.find_places(rows)[1]
+
+    def find_places(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find the leaf of each row, as a place in source order, and the line that decides it."""
+        if self.line_routes is not None:
+            end = follow(self.line_routes.routes, rows)
+            return self.line_routes.leaf[end], self.line_routes.line[end]
+        return place_rows(self, rows)[0][:2]
+
+    @cached_property
+    def line_routes(self) -> LineRoutes | None:
+        """What to ask of a row to know its leaf and its line in one walk; None where lines are asked one by one."""
+        return grow_routes(self) if self.is_list else None
+
+    def _cover(self, rows: Rows) -> NDArray[np.bool_]:
+        return cover_rows(self.tree, self.paths, self.deleted, rows, self.leaves)
+
+    def find_active(self, rows: Rows) -> NDArray[np.bool_]:
+        """Find the lines that hold for each row, in the tree's own terms: rules that cover it, else "otherwise"."""
+        covered = self._cover(rows)
+        if self.layout is None:
+            return covered
+        active: NDArray[np.bool_] = self.find_lines(rows)[:, None] == np.arange(self.n_lines)
+        active[:, self.layout.rule_lines] = covered
+        return active
 
 
 def spread_shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,22 +1,123 @@
-"""Ask below each leaf of a tree what it takes to know the line of a list: one walk of a row finds leaf and line."""
+"""Find the leaf of each row and the line that decides it, by masks of rows or by one walk.
+
+The walk asks below each leaf of the tree what it takes to know the line.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.methods.leaf_masks import LeafMasks, list_places, make_mask
-from secateur.rows.rows import Routes
+from secateur.counting.masks import (
+    ClassMasks,
+    Masks,
+    mask_blocks,
+    mask_nodes,
+    number_rows,
+    rows_in,
+    rows_of_rule,
+    unpack_bits,
+)
+from secateur.methods.leaves import LeafMasks, list_places, make_mask
+from secateur.rows.rows import Routes, Rows
 
 if TYPE_CHECKING:
-    from secateur.rules.rules import Rules
-
-__all__ = ["MOST_LEAVES", "LineRoutes", "find_open", "grow_routes"]
+    from secateur.rules.leaf_rules import LineRules
 
 MOST_LEAVES = 2_000  # of more, masks of leaves take longer than masks of rows
 MOST_NODES = 100  # times those of the tree
+
+
+class Placed(NamedTuple):
+    """Where rows are: an element for each row."""
+
+    leaf: NDArray[np.int64]  # place of its leaf in source order
+    line: NDArray[np.int64]  # the line that decides it
+    conflict: NDArray[np.bool_]  # whether rules of different classes cover it
+    covered: NDArray[np.bool_]  # whether any rule does
+
+
+def mask_lines(rules: LineRules, masks: Masks) -> Iterator[tuple[int, Masks, Masks]]:
+    """Mask, line by line, the rows that it covers and those that it decides; which wins comes first.
+
+    ``masks`` are those of all links.
+    """
+    paths, layout, undecided = rules.paths, rules.layout, masks[0].copy()
+    if layout is None:
+        is_ranked = rules.is_ordered  # else that of the row's own leaf wins
+        passing = masks if is_ranked else mask_nodes(rules.tree, masks)
+        for rule in (rules.ranking if is_ranked else rules.leaves).tolist():
+            own = rows_of_rule(paths, rules.deleted, rule, masks)
+            won = own & undecided if is_ranked else passing[paths.leaf_ids[rule]]
+            undecided &= ~won
+            yield rule, own, won
+        return
+    for section, node in enumerate(layout.nodes.tolist()):
+        first, last = layout.starts[section : section + 2].tolist()
+        for place in range(first, last):
+            own = rows_of_rule(paths, rules.deleted, int(rules.leaves[place]), masks)
+            won = own & undecided
+            undecided ^= won
+            yield place + section, own, won
+        rest = rows_in(masks, np.array(paths.list_path(node), dtype=np.int32)) & undecided
+        yield last + section, rest, rest
+
+
+def place_rows(
+    rules: LineRules, rows: Rows, class_ids: NDArray[np.int64] | None = None
+) -> tuple[Placed, NDArray[np.float64]]:
+    """Find leaf and line of each row, and rows in conflict, in one pass.
+
+    With their classes, also count the rows of each class beside each line, as ``Rules.counts`` does.
+    """
+    tree, paths, n_lines = rules.tree, rules.paths, rules.n_lines
+    leaf, line = np.empty((2, rows.n_rows), dtype=np.int64)
+    conflict, covered = np.empty((2, rows.n_rows), dtype=bool)
+    counts = np.zeros((n_lines, tree.n_classes))
+    class_of = rules.class_ids.tolist()
+    rest = set() if rules.layout is None else set(rules.layout.rest_lines.tolist())
+    for span, masks in mask_blocks(tree, rows):
+        n_rows = span.stop - span.start
+        classes = None if class_ids is None else ClassMasks(class_ids[span], None, tree.n_classes)
+        by_class = np.zeros((tree.n_classes, masks.shape[1]), dtype=np.uint64)
+
+        def find(masks: Masks = masks, classes: Any = classes, by_class: Masks = by_class) -> Iterator[Any]:
+            for number, own, won in mask_lines(rules, masks):
+                if number not in rest:
+                    by_class[class_of[number]] |= own
+                if classes is not None:
+                    classes.add(own if rules.layout is None else won, counts[number])
+                yield number, won
+
+        line[span] = number_rows(find(), n_lines, n_rows)
+        leaf[span] = number_rows(enumerate(mask_nodes(tree, masks)[paths.leaf_ids]), paths.n_rules, n_rows)
+        once, twice = np.zeros_like(by_class[0]), np.zeros_like(by_class[0])
+        for mask in by_class:
+            twice |= once & mask
+            once |= mask
+        conflict[span], covered[span] = unpack_bits(twice, n_rows), unpack_bits(once, n_rows)
+    return Placed(leaf, line, conflict, covered), counts
+
+
+def find_next_lines(rules: LineRules, rows: Rows, line: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Find the line of a list that would decide each row without the one that does: the next that holds."""
+    paths, layout = rules.paths, rules.layout
+    assert layout is not None
+    lines, found = layout.rule_lines.tolist(), np.empty_like(line)
+    is_asked = np.isin(paths.rule, rules.leaves) & ~rules.deleted
+    for span, masks in mask_blocks(rules.tree, rows, np.unique(paths.parent[paths.links[is_asked]])):
+        once, twice = np.zeros((2, masks.shape[1]), dtype=np.uint64)
+        parts = []
+        for number, leaf in zip(lines, rules.leaves.tolist(), strict=True):
+            own = rows_of_rule(paths, rules.deleted, leaf, masks)
+            parts.append((number, own & once & ~twice))
+            twice |= own & once
+            once |= own
+        found[span] = number_rows(parts, rules.n_lines, span.stop - span.start)
+    return np.where(found < 0, layout.rest_lines[layout.section_of_line[line]], found)
 
 
 class LineRoutes(NamedTuple):
@@ -27,7 +128,7 @@ class LineRoutes(NamedTuple):
     line: NDArray[np.int64]  # the line that decides it
 
 
-def grow_routes(rules: Rules) -> LineRoutes | None:
+def grow_routes(rules: LineRules) -> LineRoutes | None:
     """Find the tests; None for a list of so many lines and leaves that looking at lines one by one takes less.
 
     A leaf that lies in a line, or meets none, needs no test. Where a line holds for a part of a leaf, the conditions
@@ -73,7 +174,7 @@ def grow_routes(rules: Rules) -> LineRoutes | None:
     return LineRoutes(routes, np.array(leaf_of), np.array(line_of))
 
 
-def find_open(rules: Rules) -> tuple[list[int], dict[int, list[tuple[int, list[int]]]]]:
+def find_open(rules: LineRules) -> tuple[list[int], dict[int, list[tuple[int, list[int]]]]]:
     """Find the line of each leaf's rows that no line before it takes, and the lines before it, with what they ask."""
     tree, paths, layout = rules.tree, rules.paths, rules.layout
     assert layout is not None

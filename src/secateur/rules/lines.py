@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.coverage import count_covered
+from secateur.counting.masks import ClassMasks, mask_blocks, number_rows
 from secateur.counting.targets import find_moments, sum_targets
 from secateur.errors import ParameterError, did_you_mean
+from secateur.rows.row_source import RowSource
 from secateur.rows.rows import Rows
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
@@ -22,42 +24,24 @@ if TYPE_CHECKING:
     from secateur.rows.rows import LabelledRows
     from secateur.rules.rules import Rules
 
-__all__ = ["Deciding", "Layout", "LineCounter", "LineCounts", "check_of", "count_lines", "without_facts"]
-
 
 @dataclass(frozen=True, eq=False)
 class Layout:
     """The sections of a list, and what its lines state, as arrays.
 
     Lines are the rules of the first section, its "otherwise", the rules of the second section, and so on.
-
-    Attributes
-    ----------
-    nodes : ndarray of int64, shape (n_sections,)
-        The node of the tree at which each section begins; the root where there is one.
-    defaults : ndarray of int64, shape (n_sections,)
-        Index of the class of each "otherwise".
-    starts : ndarray of int64, shape (n_sections + 1,)
-        Rules ``starts[i]`` to ``starts[i + 1]`` are those of section ``i``.
-    shares : ndarray of float64, shape (n_lines,)
-        The share of its class that each line states; NaN where it states none.
-    windows : ndarray of float64, shape (n_lines, 2)
-        The least and the largest share of the leaves that it may answer for; NaN where it states none.
-    offsets, contained : ndarray of int64
-        ``contained[offsets[i]:offsets[i + 1]]`` are the leaves that line ``i`` stands for, by place: those that lie in
-        it; of "otherwise", those of its section that lie in no rule.
-    answers : ndarray of int64, shape (n_rules,), or None
-        Index of the class of each rule, where an edit gave one another class than that of its leaf.
     """
 
-    nodes: NDArray[np.int64]
-    defaults: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    shares: NDArray[np.float64]
-    windows: NDArray[np.float64]
+    nodes: NDArray[np.int64]  # at which each section begins; the root where there is one
+    defaults: NDArray[np.int64]  # index of the class of each "otherwise"
+    starts: NDArray[np.int64]  # rules starts[i] to starts[i + 1] - 1 are those of section i
+    shares: NDArray[np.float64]  # of its class that each line states; NaN where it states none
+    windows: NDArray[np.float64]  # the least and the largest share of the leaves that it may answer for; NaN as above
+    # contained[offsets[i]:offsets[i + 1]] are the leaves that line i stands for, by place: those that lie in it; of
+    # "otherwise", those of its section that lie in no rule.
     offsets: NDArray[np.int64]
     contained: NDArray[np.int64]
-    answers: NDArray[np.int64] | None = None
+    answers: NDArray[np.int64] | None = None  # class of each rule, where an edit gave one another than its leaf's
 
     def __post_init__(self) -> None:
         for array in (getattr(self, one.name) for one in fields(self)):
@@ -130,8 +114,8 @@ def check_of(of: Any) -> None:
         )
 
 
-FEW_ROWS = 50  # for each leaf: of fewer, lines are found one by one
 FEW_RULES = 512  # of more, only the rows that they decide are counted
+MOST_MASKED = 1 << 26  # pairs of a rule and a row; beyond, it takes less to find out how to route rows
 
 
 @dataclass(frozen=True)
@@ -156,25 +140,38 @@ class LineCounter:
 
     def count(self, listed: LabelledRows) -> LineCounts:
         """Count some rows."""
-        rules, n_classes = self.rules, self.rules.tree.n_classes
+        from secateur.rules.line_routes import mask_lines
+
+        rules, tree = self.rules, self.rules.tree
         rows, class_ids, weights, targets = listed
-        heavy = np.ones(rows.n_rows) if weights is None else weights
-        is_few = rows.n_rows < FEW_ROWS * rules.paths.n_rules
-        line = rules._find_by_masks(rows)[1] if is_few else rules.find_lines(rows)
-        size = rules.n_lines * n_classes
-        decided = np.bincount(line * n_classes + class_ids, heavy, size).astype(np.float64).reshape(-1, n_classes)
-        covered = np.full((len(rules), n_classes), np.nan)
-        if len(rules) <= FEW_RULES:
-            covered = count_covered(rules.tree, rules.paths, rules.deleted, listed, rules.leaves)
+        assert rules.layout is not None
+        is_few, decided = len(rules) <= FEW_RULES, np.zeros((rules.n_lines, tree.n_classes))
+        covered = np.full_like(decided, 0.0 if is_few else np.nan)
+        line = np.empty(0 if targets is None else rows.n_rows, dtype=np.int64)
+        if is_few or len(rules) * rows.n_rows <= MOST_MASKED:
+            for span, masks in mask_blocks(tree, rows):
+                classes = ClassMasks(class_ids[span], None if weights is None else weights[span], tree.n_classes)
+                parts = []
+                for number, own, won in mask_lines(rules, masks):
+                    if is_few:
+                        classes.add(own, covered[number])
+                    classes.add(won, decided[number])
+                    if targets is not None:
+                        parts.append((number, won))
+                if targets is not None:
+                    line[span] = number_rows(parts, rules.n_lines, span.stop - span.start)
+        else:
+            line = rules.find_lines(rows)
+            np.add.at(decided, (line, class_ids), 1.0 if weights is None else weights)
         sums = None if targets is None else sum_targets(line, rules.answers, listed)
-        return LineCounts(decided, covered, sums)
+        return LineCounts(decided, covered[rules.layout.rule_lines], sums)
 
     def add(self, total: LineCounts, part: LineCounts) -> LineCounts:
         """Add the counts of a further piece."""
         return total + part
 
 
-def count_lines(made: Rules, given: GivenRows | None) -> Rules:
+def count_lines(made: Rules, given: GivenRows | RowSource | None) -> Rules:
     """Count the rows that each line of a list decides, and that each written rule covers."""
     layout = made.layout
     assert layout is not None
@@ -189,7 +186,7 @@ def count_lines(made: Rules, given: GivenRows | None) -> Rules:
         assert made.choice is not None
         covered[made.paths.rule[made.deleted != made.choice.deletions.deleted]] = np.nan  # rules of other rows now
         return made.change(decided_counts=unknown, covered_counts=covered)
-    with made._open(*given) as rows:
+    with nullcontext(given) if isinstance(given, RowSource) else made._open(*given) as rows:
         counted = rows.fold(without_facts(made.tree), LineCounter(made.change(decided_counts=unknown)))
     covered[made.leaves] = counted.covered
     moments = None if counted.sums is None else find_moments(counted.sums, layout.shares)

@@ -1,21 +1,19 @@
-"""How rules were made: by what method, and with what allowance."""
+"""How rules were made, by what method and with what allowance; and the rows that had no part in it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateur.methods import Deletions
-from secateur.methods.leaf_values import CLASSES_ONLY
-
-if TYPE_CHECKING:
-    from secateur.rules.edits import Edits
-
-__all__ = ["Choice", "Making", "StoredContent"]
+from secateur.methods.leaves import CLASSES_ONLY
+from secateur.rows.row_source import GivenRows
+from secateur.rules.edits import Edits
 
 
 @dataclass(frozen=True)
@@ -82,3 +80,49 @@ class StoredContent:
     content_digest: str
     version: str
     told_digest: str | None = None
+
+
+class Split(NamedTuple):
+    """How rows of a table were set aside, so that the same can be set aside again."""
+
+    share: float  # of the rows
+    seed: int  # of the draw
+    by: str | None = None  # column by which the last rows were set aside
+    group: str | None = None  # column whose values were set aside together
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """(Weighted) counts of rows that had no part in making rules, by class."""
+
+    counts: NDArray[np.float64]  # beside each line: in a list rows that it decides, else those that satisfy it
+    leaf_counts: NDArray[np.float64]  # of rows that reach each leaf of the tree
+    squares: NDArray[np.float64] | None = None  # sums of the squared weights of each line's rows; None without weights
+    split: Split | None = None  # how they were set aside; None if nobody said
+    rows: GivenRows | None = field(default=None, repr=False)  # for Rules.verify; a file does not keep them
+    # Of a list of a regression tree: mean and standard deviation of the targets of each line's rows; NaN without rows.
+    moments: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.counts, self.leaf_counts, self.squares, self.moments):
+            if array is not None:
+                array.flags.writeable = False
+
+    @cached_property
+    def support(self) -> NDArray[np.float64]:
+        """(Weighted) rows of each line."""
+        return self.counts.sum(axis=1)  # type: ignore[no-any-return]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.float64]:
+        """(Weighted) rows of each class."""
+        return self.leaf_counts.sum(axis=0)  # type: ignore[no-any-return]
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the counts are sums of weights, not numbers of rows."""
+        return self.squares is not None
+
+    def without_rows(self) -> Unseen:
+        """Give the same counts without the rows."""
+        return replace(self, rows=None)

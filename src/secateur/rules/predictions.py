@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
 from secateur.rows.batched_rows import BatchReader
-from secateur.rows.duckdb_sources import quote
-from secateur.rows.opening import open_source
+from secateur.rows.opening import open_source, quote
 from secateur.rows.sources import find_texts, fit_tree_to
 from secateur.rows.whole_files import check_not_read, stage_file
 from secateur.rules.lines import without_facts
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from secateur.rows.rows import Rows
     from secateur.rows.sources import Source
     from secateur.rules.rules import Rules
-
-__all__ = ["write_predictions"]
 
 ADDED = ("prediction", "rule", "reliability")
 OTHER_SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc", ".xlsx")

@@ -11,8 +11,7 @@ import numpy as np
 from secateur.frames import make_frame
 from secateur.tree.shares import none_if_nan
 from secateur.words.conditions import Condition, join_conditions, read_conditions
-from secateur.words.plain_words import join_asked, read_asked
-from secateur.words.targets import find_pattern, read_target
+from secateur.words.plain_words import find_pattern, join_asked, read_asked, read_target
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
     from secateur.words.reasons import Reason
-
-__all__ = ["ArraySequence", "ArrayTable", "Framed", "Rule", "Section"]
 
 Element = TypeVar("Element")
 

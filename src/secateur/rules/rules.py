@@ -13,56 +13,44 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters import from_model
-from secateur.counting.coverage import cover_rows, find_winners
 from secateur.errors import ParameterError
-from secateur.frames import frame_columns
 from secateur.methods import METHODS
-from secateur.methods.leaf_masks import make_mask
-from secateur.methods.leaf_values import CLASSES_ONLY, Stated
+from secateur.methods.leaves import CLASSES_ONLY
 from secateur.rows.opening import check_pair, open_rows
-from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rows.rows import apply_tree, follow
+from secateur.rows.row_source import GivenRows
 from secateur.rows.sources import find_texts
-from secateur.rules.editing import Editable, price_unseen
-from secateur.rules.leaf_rules import LeafRules, spread_shares
-from secateur.rules.line_routes import LineRoutes, grow_routes
+from secateur.rules.editing import Editable
+from secateur.rules.edits import price_unseen
+from secateur.rules.leaf_rules import LineRules
 from secateur.rules.lines import Deciding, check_of, without_facts
 from secateur.rules.making import Choice, StoredContent
 from secateur.rules.rule import ArraySequence, Rule, Section
 from secateur.rules.writable import Writable
-from secateur.tree.difference import compare_trees
 from secateur.tree.shares import none_if_nan
-from secateur.words.assumptions import find_facts_of_list
-from secateur.words.conditions import count_conditions, count_of, read_conditions, read_share
-from secateur.words.plain_words import find_voice
-from secateur.words.targets import find_pattern, read_limit
+from secateur.words.conditions import count_of, read_share
+from secateur.words.plain_words import find_pattern, find_voice, read_limit
+from secateur.words.reasons import find_facts_of_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
     from secateur.export.pictures import Picture
     from secateur.results.audit import Audit
+    from secateur.results.deletion_effects import Overlaps
     from secateur.results.difference import RulesDifference
     from secateur.results.fidelity import Fidelity
-    from secateur.results.overlaps import Overlaps
     from secateur.rows.row_source import RowSource
-    from secateur.rows.rows import LabelledRows, Rows
-    from secateur.rules.lines import Layout
-    from secateur.rules.unseen import Unseen
-    from secateur.tree.difference import Comparison
+    from secateur.rows.rows import Rows
+    from secateur.rules.making import Unseen
     from secateur.verify import Verification
-    from secateur.words.conditions import Condition
     from secateur.words.plain_words import PlainVoice
-
-__all__ = ["Rules", "as_matrix"]
 
 
 @dataclass(frozen=True, eq=False)
-class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
+class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
     """The rules of a tree after deletion: a short list that ends in "otherwise", or one rule for each leaf.
 
     Made by :func:`secateur.simplify` or :func:`secateur.approximate`, or read back by :meth:`from_json`. A sequence of
@@ -117,10 +105,6 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
     True
     """
 
-    leaves: NDArray[np.int64]
-    layout: Layout | None = None
-    decided_counts: NDArray[np.float64] | None = None
-    target_moments: NDArray[np.float64] | None = None
     choice: Choice | None = field(default=None, repr=False)
     fidelity: Fidelity | None = field(default=None, repr=False)
     training: GivenRows | None = field(default=None, repr=False)
@@ -135,21 +119,6 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         arrays += [one for one in (self.decided_counts, self.target_moments) if one is not None]
         for array in arrays:
             array.flags.writeable = False
-
-    @property
-    def is_list(self) -> bool:
-        """Whether the rules are a list, in which "otherwise" answers, too; else there is one for each leaf."""
-        return self.layout is not None
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the rules give every possible row the tree's answer."""
-        return self.budget == 0 and METHODS[self.method].is_exact and self.making.edits is None
-
-    @property
-    def keeps_shares(self) -> bool:
-        """Whether each line states a share, which lies within the tolerance of that of a row's own leaf."""
-        return self.layout is not None and (self.tolerance < CLASSES_ONLY or self.tree.is_regression)
 
     @cached_property
     def each_leaf(self) -> Rules:
@@ -174,25 +143,6 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
             ),
         )
 
-    @cached_property
-    def line_of_place(self) -> NDArray[np.int64]:
-        """The line of the written rule of each leaf, by its place; -1 for others."""
-        line = np.full(self.paths.n_rules, -1, dtype=np.int64)
-        line[self.leaves] = np.arange(len(self)) if self.layout is None else self.layout.rule_lines
-        return line
-
-    @cached_property
-    def section_of_leaf(self) -> NDArray[np.int64]:
-        """The section of each leaf, by place; 0 where there is a rule for each leaf."""
-        if self.layout is None:
-            return np.zeros(self.paths.n_rules, dtype=np.int64)
-        return self.layout.find_sections(self.tree)
-
-    @property
-    def n_lines(self) -> int:
-        """Number of lines that answer: rules, and "otherwise" of each section."""
-        return len(self) if self.layout is None else len(self) + self.layout.n_sections
-
     @property
     def lines(self) -> tuple[Rule, ...]:
         """Every line that answers, as they are printed: the rules of a section, then its "otherwise"."""
@@ -212,51 +162,6 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
             found.append(Section(self.read_heading(node), own, otherwise, none_if_nan(support)))
         return tuple(found)
 
-    def find_answerable(self) -> list[int]:
-        """Find the leaves that each line of a list may answer for: of its class, and near its share; as bit masks."""
-        assert self.layout is not None
-        values = self.make_leaf_values(self.tolerance)
-        return [
-            make_mask(
-                np.flatnonzero(~values.find_off(class_id, None if share != share else Stated(share, *window))).tolist()
-            )
-            for class_id, share, window in zip(
-                self.class_ids.tolist(), self.layout.shares.tolist(), self.layout.windows.tolist(), strict=True
-            )
-        ]
-
-    def read_heading(self, node: int) -> tuple[Condition, ...]:
-        """Read what all rows of a section have in common: the path of its node.
-
-        Parameters
-        ----------
-        node : int
-        """
-        return read_conditions(self.tree, self.paths, self.paths.list_path(node))
-
-    @cached_property
-    def class_ids(self) -> NDArray[np.int64]:
-        """Index of the class that each line predicts, shape (n_lines,)."""
-        own = self.paths.leaf_class[self.leaves]
-        if self.layout is None:
-            return own
-        own = own if self.layout.answers is None else self.layout.answers
-        every = np.empty(self.n_lines, dtype=np.int64)
-        every[self.layout.rule_lines], every[self.layout.rest_lines] = own, self.layout.defaults
-        return every
-
-    @cached_property
-    def answers(self) -> NDArray[Any]:
-        """What each line predicts, a label or a value, shape (n_lines,)."""
-        if not self.tree.is_regression:
-            return self.tree.classes[self.class_ids]
-        return self.leaf_answers[self.leaves] if self.layout is None else self.layout.shares
-
-    @property
-    def counts(self) -> NDArray[np.float64]:
-        """(Weighted) training rows of each class beside each line, shape (n_lines, n_classes): see ``Rule.support``."""
-        return self.covered_counts if self.decided_counts is None else self.decided_counts
-
     @property
     def unseen_counts(self) -> NDArray[np.float64] | None:
         """The same of rows that had no part in making the rules, as :meth:`measure` counted them, or None."""
@@ -264,121 +169,11 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
 
     @cached_property
     def did_not_hold_up(self) -> NDArray[np.bool_]:
-        """Marks of lines whose unseen rows differ from their training rows beyond chance: Fisher's test, by Holm."""
+        """Marks of lines whose unseen rows differ from their training rows beyond chance: see ``audit.per_line``."""
         from secateur.results.per_line import MOVED, LineAudits
 
-        if self.unseen is None or self.tree.is_regression:
-            return np.zeros(self.n_lines, dtype=bool)
-        squares = self.unseen.support if self.unseen.squares is None else self.unseen.squares
-        return np.asarray(LineAudits(self, self.unseen.counts, squares).verdicts == MOVED)
-
-    @cached_property
-    def support(self) -> NDArray[np.float64]:
-        """(Weighted) training rows beside each line; NaN where not known."""
-        return self.counts.sum(axis=1)  # type: ignore[no-any-return]
-
-    @cached_property
-    def reliability(self) -> NDArray[np.float64]:
-        """Share of those rows in the line's class; NaN where not known, or without rows."""
-        return self.find_shares(self.counts, self.class_ids)
-
-    @property
-    def stated_shares(self) -> NDArray[np.float64]:
-        """The share of its class that each line gives a row: the one that it states, else that of its rows."""
-        if self.layout is None or self.tree.is_regression:
-            return self.reliability
-        return np.where(np.isnan(self.layout.shares), self.reliability, self.layout.shares)
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether lines have probabilities of their own: they state shares, or their training rows are known."""
-        if self.keeps_shares:
-            return True
-        return self.is_ranked if self.decided_counts is None else not bool(np.isnan(self.decided_counts).any())
-
-    @cached_property
-    def shares(self) -> NDArray[np.float64]:
-        """Class shares that each line states, shape (n_lines, n_classes).
-
-        The line's class has the stated share, and the others the rest, as they share the rows that the line decides;
-        without a stated share, all classes have that of these rows, and without rows the line's class has all.
-        """
-        spread = spread_shares(self.counts, self.class_ids)
-        if not self.keeps_shares or self.layout is None or self.tree.is_regression:
-            return spread
-        every, stated = np.arange(self.n_lines), self.layout.shares
-        others = np.nan_to_num(self.counts)
-        others[every, self.class_ids] = 0.0
-        by_leaf = self._count_other_classes()
-        others = np.where(others.sum(axis=1, keepdims=True) > 0, others, by_leaf)
-        # Where no row has another class, all classes are alike.
-        others = np.where(others.sum(axis=1, keepdims=True) > 0, others, 1.0)
-        others[every, self.class_ids] = 0.0
-        total = np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
-        found = others / total * (1.0 - stated[:, None])
-        found[every, self.class_ids] = stated
-        return np.where(np.isnan(stated)[:, None], spread, found)
-
-    def _count_other_classes(self) -> NDArray[np.float64]:
-        """Count the training rows of each line's leaves by class, where rows are not known line by line."""
-        layout = self.layout
-        assert layout is not None
-        line = np.repeat(np.arange(self.n_lines), np.diff(layout.offsets))
-        counts = np.zeros((self.n_lines, self.tree.n_classes))
-        np.add.at(counts, line, np.nan_to_num(self.leaf_counts)[layout.contained])
-        counts[np.arange(self.n_lines), self.class_ids] = 0.0
-        return counts
-
-    @property
-    def order(self) -> NDArray[np.int64]:
-        """The lines in the order in which the first that holds decides a row: as printed, or by rank."""
-        return np.arange(self.n_lines) if self.is_list else self.ranking
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether that order is sure: rows ranked the rules, or no two rules of different classes overlap."""
-        is_sure = self.is_ranked or self.is_exact or self.making.edits is not None
-        return is_sure or len(np.unique(self.paths.leaf_class[self.leaves])) < 2
-
-    @property
-    def n_conditions(self) -> int:
-        """Number of conditions as they are printed: bounds on one column of a line are one; headings count once."""
-        if self.layout is None or self.layout.n_sections == 1:
-            return int(self.read_lengths[self.leaves].sum())
-        depth = np.zeros(self.paths.n_rules, dtype=np.int64)
-        depth[self.leaves] = self.tree.node_depth[self.layout.nodes][self.layout.section_of_rule]
-        place = np.arange(len(self.deleted)) - self.paths.offsets[self.paths.rule]
-        own = count_conditions(self.tree, self.paths, ~self.deleted & (place >= depth[self.paths.rule]))
-        return int(own[self.leaves].sum()) + sum(len(section.heading) for section in self.sections)
-
-    @property
-    def n_edges(self) -> int:
-        """Number of kept edges of all rules together, which is what the paper counts; headings count once."""
-        if self.layout is None:
-            return int(self.lengths[self.leaves].sum())
-        depths = self.tree.node_depth[self.layout.nodes]
-        own = self.lengths[self.leaves] - depths[self.layout.section_of_rule]
-        return int(own.sum() + (2 * (self.layout.n_sections - 1)))
-
-    def rest_word(self, section: int = 0) -> str:
-        """What "otherwise" of a section is called: "always" where the section has no rule.
-
-        Parameters
-        ----------
-        section : int, default=0
-        """
-        starts = np.array([0, len(self)]) if self.layout is None else self.layout.starts
-        return "otherwise" if starts[section + 1] > starts[section] else "always"
-
-    def stands_for(self, index: int) -> NDArray[np.int64]:
-        """The leaves that a line stands for, as places in source order.
-
-        Parameters
-        ----------
-        index : int
-            Place of the line, as it is printed.
-        """
-        return self.leaves[index : index + 1] if self.layout is None else self.layout.stands_for(index)
+        found = LineAudits.of_unseen(self)
+        return np.zeros(self.n_lines, dtype=bool) if found is None else np.asarray(found.verdicts == MOVED)
 
     @property
     def guarantee(self) -> str:
@@ -386,7 +181,9 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         if self.fidelity is not None:
             of_tree = self.change(fidelity=None).guarantee
             return f"The rules approximate {self.fidelity.model}; what is promised is about a surrogate tree: {of_tree}"
-        told = f"{self._promise}{_assume(self.assumptions if self.is_exact or not self.is_list else ())}"
+        told = self._promise
+        if (self.is_exact or not self.is_list) and self.assumptions:
+            told += f" Holds for rows that satisfy: {'; '.join(self.assumptions)}."
         return " ".join([told, *self.exceptions])
 
     @property
@@ -466,7 +263,8 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
 
     def _remark_classes(self) -> Iterator[str]:
         """Name the classes that rows have but no rule predicts."""
-        names, predicted = self.tree.class_names, set(self.paths.leaf_class.tolist())
+        answers = self.paths.leaf_class if self.making.edits is None else self.class_ids
+        names, predicted = self.tree.class_names, set(answers.tolist())
         counts = self.leaf_counts.sum(axis=0)
         never = [class_id for class_id in np.flatnonzero(counts > 0).tolist() if class_id not in predicted]
         if never:
@@ -487,12 +285,16 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         return find_voice(self)
 
     @cached_property
+    def spreads(self) -> dict[int, Any]:
+        """How the training rows are spread over each column that the tree asks for, if they are in memory."""
+        from secateur.results.shifts import find_spreads
+
+        return find_spreads(self)
+
+    @cached_property
     def wordings(self) -> dict[Any, tuple[str, ...]]:
         """What was put into words already, by the edges that it is about."""
         return {}
-
-    def __len__(self) -> int:
-        return len(self.leaves)
 
     def _make(self, place: int) -> Rule:
         return Rule(self, place if self.layout is None else int(self.layout.rule_lines[place]))
@@ -521,73 +323,12 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
             return self.answers[self.find_lines(rows)]
         return self.tree.classes[self.decide(rows)]
 
-    def decide(self, rows: Rows) -> NDArray[np.int64]:
-        """Find the class index of each row, for rows in the tree's own terms; :meth:`predict` takes any rows.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        Returns
-        -------
-        ndarray of int64, shape (n_rows,)
-        """
-        if self.is_exact and not self.tree.facts:  # rows that violate a fact get what the rules say, everywhere
-            return self.tree.leaf_class[apply_tree(self.tree, rows)]
-        return self.class_ids[self.find_lines(rows)]
-
-    def find_lines(self, rows: Rows) -> NDArray[np.int64]:
-        """Do what :meth:`apply` does, for rows in the tree's own terms.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        Returns
-        -------
-        ndarray of int64, shape (n_rows,)
-        """
-        return self.find_places(rows)[1]
-
-    def find_places(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Find the leaf of each row, as a place in source order, and the line that decides it.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        Returns
-        -------
-        leaf, line : ndarray of int64, shape (n_rows,)
-        """
-        if self.line_routes is not None:
-            end = follow(self.line_routes.routes, rows)
-            return self.line_routes.leaf[end], self.line_routes.line[end]
-        return self._find_by_masks(rows)
-
-    def _find_by_masks(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Find the same line by line, which is faster than growing routes where there are few rows for each leaf."""
-        leaf = self.find_leaves(rows)
-        if not self.is_list and not self.is_ordered:  # which of the rules wins is not known: that of the row's own leaf
-            return leaf, leaf
-        winners = find_winners(self.tree, self.paths, self.deleted, self.leaves if self.is_list else self.ranking, rows)
-        line = self.line_of_place[winners]
-        if self.layout is not None:  # a section is what the tree sends to its node, so a row's leaf tells its section
-            line = np.where(winners < 0, self.layout.rest_lines[self.section_of_leaf[leaf]], line)
-        return leaf, line
-
-    @cached_property
-    def line_routes(self) -> LineRoutes | None:
-        """What to ask of a row to know its leaf and its line in one walk; None where lines are asked one by one."""
-        return grow_routes(self) if self.is_list else None
-
     def predict_proba(self, X: Any, of: str = "line") -> NDArray[np.float64]:
         """Predict class shares: those of the training rows of the line that decides each row, or the tree's own.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
-            A table as in :func:`simplify` is read a batch at a time.
         of : {"line", "leaf"}, default="line"
             ``"line"`` gives the shares of the deciding line; rules that state no share and were made without rows give
             those of the row's own leaf.
@@ -611,7 +352,6 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
-            A table as in :func:`simplify` is read a batch at a time.
 
         Returns
         -------
@@ -619,40 +359,53 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         """
         return self._on_rows("apply", X, self.find_lines)
 
+    def prefer(self, costs: Mapping[str | int, float], *, max_columns: int | None = None) -> Rules:
+        """Choose the lines again where columns have costs: a condition counts as much as its column costs.
+
+        The promise stays: only which of the conditions of the tree are asked changes. Under a budget, deleting a
+        condition is worth as much as its column costs.
+
+        Parameters
+        ----------
+        costs : mapping of column to number
+            Above 0; a column that is not named costs 1. An empty mapping has no costs, for ``max_columns`` alone.
+        max_columns : int, default=None
+            The most columns that the list may ask, headings among it. Columns that cost most and are asked least are
+            left out one after another, so a list of so few may exist that is not found; then an error says how few are.
+
+        Returns
+        -------
+        Rules
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> import secateur
+        >>> X, y = load_wine(return_X_y=True, as_frame=True)
+        >>> model = DecisionTreeClassifier(max_depth=5, max_features=5, random_state=0).fit(X, y)
+        >>> rules = secateur.simplify(model, X, y, budget=0.05)
+        >>> ["hue" in str(line) for line in rules.lines].count(True)
+        1
+        >>> ["hue" in str(line) for line in rules.prefer({"hue": 10}).lines].count(True)
+        0
+        """
+        from secateur.choosing import prefer_columns
+
+        return prefer_columns(self, costs, max_columns)
+
     def covers(self, X: Any) -> NDArray[np.bool_]:
         """Find the rules that cover each row.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
-            A table as in :func:`simplify` is read a batch at a time.
 
         Returns
         -------
         ndarray of bool, shape (n_rows, n_rules)
         """
         return self._on_rows("covers", X, self._cover)
-
-    def _cover(self, rows: Rows) -> NDArray[np.bool_]:
-        return cover_rows(self.tree, self.paths, self.deleted, rows, self.leaves)
-
-    def find_active(self, rows: Rows) -> NDArray[np.bool_]:
-        """Find the lines that hold for each row, in the tree's own terms: rules that cover it, else "otherwise".
-
-        Parameters
-        ----------
-        rows : Rows
-
-        Returns
-        -------
-        ndarray of bool, shape (n_rows, n_lines)
-        """
-        covered = self._cover(rows)
-        if self.layout is None:
-            return covered
-        active: NDArray[np.bool_] = self.find_lines(rows)[:, None] == np.arange(self.n_lines)
-        active[:, self.layout.rule_lines] = covered
-        return active
 
     def write_predictions(self, table: Any, to: Any) -> int:
         """Write a table with the predicted class of each row, the number of its line (from 1) and its reliability.
@@ -703,8 +456,7 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
-            Rows to audit on, ideally not those the tree was fitted on. A table as in :func:`simplify` is read a batch
-            at a time.
+            Rows to audit on, ideally not those the tree was fitted on.
         y : array-like of shape (n_rows,), or str
             Their labels; for a table, the column that holds them.
         sample_weight : array-like of shape (n_rows,), or str, default=None
@@ -713,12 +465,8 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
             unseen rows that :meth:`measure` counted, else the training rows, which the rules were fitted to.
         """
         from secateur.results.audit import audit_rows
-        from secateur.results.value_audit import audit_values
 
         with self._open(X, y, sample_weight) as rows:
-            if self.tree.is_regression:
-                # The annotation is for the usual caller, whose rules predict classes.
-                return audit_values(self, rows, since)  # type: ignore[return-value]
             return audit_rows(self, rows, since)
 
     def measure(self, X: Any, y: Any, sample_weight: Any = None) -> Rules:
@@ -727,7 +475,7 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
-            Rows that the tree was not fitted to. A table as in :func:`simplify` is read a batch at a time.
+            Rows that the tree was not fitted to.
         y : array-like of shape (n_rows,), or str
             Their labels; for a table, the column that holds them.
         sample_weight : array-like of shape (n_rows,), or str, default=None
@@ -749,12 +497,10 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         [((6, 5), (13, 9)), ((109, 108), (218, 211)), ((54, 37), (169, 162))]
         """
         from secateur.results.audit import count_unseen
-        from secateur.results.value_audit import count_unseen_values
 
-        count = count_unseen_values if self.tree.is_regression else count_unseen
         with self._open(X, y, sample_weight) as rows:
             given = GivenRows(X, y, sample_weight)
-            measured = self.change(unseen=count(self, rows, given))
+            measured = self.change(unseen=count_unseen(self, rows, given))
         return price_unseen(measured, given)
 
     def overlaps(self, X: Any, *, sample_weight: Any = None) -> Overlaps:
@@ -763,7 +509,6 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
-            A table as in :func:`simplify` is read a batch at a time.
         sample_weight : array-like of shape (n_rows,), or str, default=None
 
         Returns
@@ -783,30 +528,29 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         1 pair of rules of different classes with rows in common:
           rule 2 (malignant) and rule 3 (benign): 9 rows, 1.6% of all
         """
-        from secateur.results.overlaps import find_overlaps
+        from secateur.results.deletion_effects import find_overlaps
 
         self.tree.require_classes("Which rules of different classes share rows")
         with self._open(X, None, sample_weight) as rows:
             return find_overlaps(self, rows)
 
-    def diff(self, other: Rules, X: Any = None, y: Any = None) -> RulesDifference:
+    def diff(self, other: Any, X: Any = None, y: Any = None) -> RulesDifference:
         """Compare these rules with others by what they mean, even if they come from different trees.
 
         Parameters
         ----------
-        other : Rules
-            The later rules, in the same form: two lists, or two with one rule for each leaf.
+        other : Rules, Policy or model
+            The later rules, in the same form: two lists, or two with one rule for each leaf. A policy of
+            :func:`secateur.results.parse_policy`, or a model with ``predict``, is compared by its answers alone.
         X : array-like or data frame of shape (n_rows, n_features), default=None
             Rows to answer by both: ``diff.swaps`` tells which of them change their answer, and which lines they leave
             and enter.
         y : array-like of shape (n_rows,), default=None
             Their labels, to tell how many of each were right, and whether the new rules are better.
         """
-        from secateur.results.difference import compare_rules
-        from secateur.results.swaps import compare_answers
+        from secateur.results.difference import find_difference
 
-        found = compare_rules(self, other)
-        return found if X is None else replace(found, swaps=compare_answers(self, other, X, y))
+        return find_difference(self, other, X, y)
 
     def verify(
         self, X: Any = None, y: Any = None, *, sample_weight: Any = None, model: Any = None, unseen: Any = None
@@ -827,78 +571,11 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
             The rows that :meth:`measure` counted. By default those passed to it, unless these rules were read from a
             file.
         """
-        from secateur.export.json import rules_to_record
-        from secateur.verify import verify_rules
+        from secateur.rules.proof import prove
 
-        passed = None if X is None else GivenRows(X, y, sample_weight)
-        comparison = None
-        if model is not None:
-            comparison, passed = self._compare_model(model, passed)
-        if passed is not None or X is None:
-            check_pair(*(passed or (X, y, sample_weight)))
-        counted, domain = self._find_proof_rows(passed)
-        record = rules_to_record(self)
-        more: dict[str, Any] = {"domain": domain, "comparison": comparison, "read_unseen": self._read_unseen(unseen)}
-        if counted is None:
-            return verify_rules(self.tree, record, **more)
-        with self._open(*counted) as rows:
-            record["named_rows"] = not rows.in_memory or frame_columns(counted.X) is not None
-
-            def read_rows() -> Iterable[Any]:
-                return rows.map(self.tree, as_matrix)
-
-            if rows.is_once and (self.is_list or METHODS[self.method].needs_rows):  # they are read twice
-                parts = list(read_rows())
-                return verify_rules(self.tree, record, lambda: parts, **more)
-            return verify_rules(self.tree, record, read_rows, **more)
-
-    def _read_unseen(self, passed: Any) -> Callable[[], Iterator[Any]] | None:
-        """Find how the unseen rows are read again, in parts as the independent checker takes them."""
-        if passed is not None and self.unseen is None:
-            raise ParameterError(
-                "These rules have no unseen numbers to recount: leave unseen out, or call measure first."
-            )
-        if passed is not None and not (isinstance(passed, tuple) and len(passed) in (2, 3)):
-            raise ParameterError("Expected unseen as a pair of rows and labels, such as unseen=(X_new, y_new).")
-        given = passed or (None if self.unseen is None else self.unseen.rows)
-        if given is None:
-            return None
-
-        def read() -> Iterator[Any]:
-            with self._open(*given) as rows:
-                yield from rows.map(without_facts(self.tree), as_matrix)
-
-        return read
-
-    def _compare_model(self, model: Any, passed: GivenRows | None) -> tuple[Comparison, GivenRows | None]:
-        """Compare the tree with a model's, or ask a model that the rules approximate; also give the rows to recount."""
-        if self.fidelity is None:
-            held = passed or self.training
-            shown = held.X if held is not None and hasattr(held.X, "__array__") else None  # a table stays where it is
-            return compare_trees(self.source_tree, from_model(model, shown)), passed
-        from secateur.approximation import recount_fidelity
-
-        if passed is None:
-            raise ParameterError(
-                "The model is asked again about the rows that the rules were made from: pass them, too, "
-                "verify(X, model=model)."
-            )
-        return recount_fidelity(self, model, passed.X, passed.y)
-
-    def _find_proof_rows(self, passed: GivenRows | None) -> tuple[GivenRows | None, Any]:
-        """Find the rows to recount, and the listed cases, if the method has some, in the tree's terms."""
-        counted, listed = passed or self.training, self.domain
-        if "domain" in self.parameters:
-            if passed is not None and self.parameters["domain"] != "training rows":
-                counted, listed = None, passed  # these are the listed cases, not the rows that were counted
-            elif listed is None:
-                listed = counted
-        if listed is None:
-            return counted, None
-        with self._open(listed.X, listed.y) as rows:
-            terms = ModelTerms.of(self.tree)
-            cases = rows.hold(lambda: terms, "Listed cases are checked one by one")
-        return counted, as_matrix(cases.read_labelled(self.tree))[:2]
+        if X is None:
+            check_pair(X, y, sample_weight)
+        return prove(self, None if X is None else GivenRows(X, y, sample_weight), model, unseen)
 
     def plot(self) -> Picture:
         """Draw the list of rules: class, what each asks, and its rows.
@@ -985,7 +662,8 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
             told += f", in {self.layout.n_sections} sections"
         if self.fidelity is not None:
             agreed = f"{self.fidelity.overall} of {self.fidelity.n_rows} held-out rows"
-            return f"<Rules: {told}; approximates {self.fidelity.model}: the same for {agreed}>"
+            same = "the same" if self.fidelity.distances is None else self.fidelity.agreeing
+            return f"<Rules: {told}; approximates {self.fidelity.model}: {same} for {agreed}>"
         return f"<Rules: {told}; the tree has {self.tree_rules} rules with {self.tree_conditions}>"
 
     def _repr_html_(self) -> str:
@@ -994,15 +672,6 @@ class Rules(LeafRules, Editable, Writable, ArraySequence[Rule]):
         return rules_to_html(self)
 
     def __rich__(self) -> Any:
-        from secateur.export.terminal import rules_to_table
+        from secateur.export.text import rules_to_table
 
         return rules_to_table(self)
-
-
-def as_matrix(listed: LabelledRows) -> tuple[NDArray[Any], NDArray[np.int64], Any, Any]:
-    """Give rows, classes, weights and targets as the independent checker takes them."""
-    return listed.rows.matrix, *listed[1:]
-
-
-def _assume(facts: tuple[str, ...]) -> str:
-    return f" Holds for rows that satisfy: {'; '.join(facts)}." if facts else ""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from secateur.report import Report
 
-__all__ = ["Writable"]
-
 
 LEAST_WIDTH = 40  # of a terminal, below which wrapped rules cannot be read
 
@@ -59,23 +57,44 @@ class Writable:
         dialect: str = "duckdb",
         *,
         table: str | Sequence[str] = "rows",
-        names: Sequence[str] = ("rule", "prediction", "reliability"),
+        names: Sequence[str] = ("rule", "prediction", "share"),
+        plain: bool = False,
+        numbers: Sequence[str] = (),
+        blanks: Sequence[str] = (),
     ) -> str:
-        """Write the rules as one flat SQL statement that adds prediction, rule and reliability to a table.
+        """Write the rules as one flat SQL statement that adds prediction, share and rule to a table.
 
         The number of "otherwise" is one more than that of the last rule.
 
         Parameters
         ----------
-        dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
+        dialect : str, default="duckdb"
+            A database, such as ``"postgres"``, ``"sqlite"`` or ``"tsql"``; docs/exports.md lists them.
         table : str or sequence of str, default="rows"
             The table that the statement reads; write its schema before a dot, or as the first of a sequence.
-        names : sequence of three str, default=("rule", "prediction", "reliability")
-            Names of the added columns.
+        names : sequence of three str, default=("rule", "prediction", "share")
+            Names of the added columns; a plain statement adds the prediction only.
+        plain : bool, default=False
+            Write one ``CASE`` as a person would: a line for each rule, a nested ``CASE`` for each section, short
+            limits. Columns must have the types that the rules compare; the first lines say which, and how far the
+            limits were shortened.
+        numbers : sequence of str, default=()
+            Columns that hold numbers in the table, though the rules read amounts such as ``€ 1,200`` from texts. In a
+            plain statement all of them do.
+        blanks : sequence of str, default=()
+            Texts that mean a blank beside NULL, such as ``"N/A"``.
         """
-        return self._write("sql", dialect=dialect, table=table, names=names)  # type: ignore[no-any-return]
+        asked = {"dialect": dialect, "table": table, "names": names}
+        return self._write("sql", **asked, plain=plain, numbers=numbers, blanks=blanks)  # type: ignore[no-any-return]
 
-    def to_sql_check(self, dialect: str = "duckdb", *, table: str | Sequence[str] = "rows") -> str:
+    def to_sql_check(
+        self,
+        dialect: str = "duckdb",
+        *,
+        table: str | Sequence[str] = "rows",
+        numbers: Sequence[str] = (),
+        blanks: Sequence[str] = (),
+    ) -> str:
         """Write a query for the rows of a table that :meth:`to_sql` cannot decide, or does not know.
 
         Its result has a line for each column and reason: what is wrong, how many rows have it, and one of their values.
@@ -83,10 +102,13 @@ class Writable:
 
         Parameters
         ----------
-        dialect : {"duckdb", "postgres", "spark", "sqlite", "tsql", "bigquery", "snowflake"}, default="duckdb"
+        dialect : str, default="duckdb"
         table : str or sequence of str, default="rows"
+        numbers, blanks : sequence of str, default=()
+            As in :meth:`to_sql`.
         """
-        return self._write("sql-check", dialect=dialect, table=table)  # type: ignore[no-any-return]
+        asked = {"dialect": dialect, "table": table, "numbers": numbers, "blanks": blanks}
+        return self._write("sql-check", **asked)  # type: ignore[no-any-return]
 
     def to_python(self, *, vectorized: bool = False, name: str = "predict") -> str:
         """Write the rules as a Python function that runs without secateur.
@@ -151,6 +173,7 @@ class Writable:
         title: str | None = None,
         budgets: Sequence[float] = (0.01,),
         notes: Sequence[str] = (),
+        groups_by: Any = None,
     ) -> Report:
         """Make a page about the rules, in one file that works offline; it begins with the list.
 
@@ -170,10 +193,12 @@ class Writable:
             whose answer may differ from the tree's.
         notes : sequence of str, default=()
             What else a reader should know of the table and the model, a sentence each, such as columns left out.
+        groups_by : str or array-like of shape (n_rows,), default=None
+            A column of ``X``, or a value for each of its rows: the page shows what each of these groups is told.
         """
         from secateur.report import make_report
 
-        words = {"target": target, "title": title, "notes": notes}
+        words = {"target": target, "title": title, "notes": notes, "groups_by": groups_by}
         return make_report(self, X, y, sample_weight=sample_weight, budgets=budgets, **words)  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:

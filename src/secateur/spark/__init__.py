@@ -4,8 +4,7 @@ Needs ``secateur[spark]`` and Java 17; collecting evidence needs secateur on the
 """
 
 from secateur.spark.auditing import audit
-from secateur.spark.collection import collect_evidence
-from secateur.spark.prediction import predict
+from secateur.spark.rows import collect_evidence, predict
 from secateur.spark.session import open_session
 
 __all__ = ["audit", "collect_evidence", "open_session", "predict"]

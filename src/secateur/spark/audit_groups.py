@@ -12,9 +12,9 @@ import numpy as np
 
 from secateur.counting.coverage import CellCounts
 from secateur.errors import InputError, shorten
-from secateur.export.sql_audit import GROUPED, UNKNOWN, Refusal
+from secateur.export.sql import GROUPED, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED
-from secateur.results.audit import AuditCounts, find_cells
+from secateur.results.audit_counts import AuditCounts, find_cells
 from secateur.rows.checking import TOO_MUCH_WEIGHT
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree
@@ -63,10 +63,7 @@ def count_groups(
 
 
 def add_coverage(counts: AuditCounts, asked: Sequence[int], groups: Sequence[Mapping[str, Any]]) -> None:
-    """Put the rows of some rules, by column of a statement of :func:`coverage_to_sql`, into the counts, in place.
-
-    Sums of fractions depend on the order: the groups come in the order in which they are to be added.
-    """
+    """Put the rows of some rules, by column of a statement of :func:`coverage_to_sql`, into the counts, in place."""
     for place, rule in enumerate(asked):
         counts.by_line[rule], counts.squares[rule] = 0.0, 0.0
         for group in groups:

@@ -1,4 +1,4 @@
-"""Audit rules on Spark by SQL, without secateur on the workers.
+"""Audit rules on Spark by SQL, of classes and of values, without secateur on the workers.
 
 Tasks audit rules that ask for columns which only a scikit-learn pipeline can make; and many rules, if the workers have
 secateur, because Spark plans a statement of hundreds of rules for a minute.
@@ -7,22 +7,25 @@ secateur, because Spark plans a statement of hundreds of rules for a minute.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.counting.coverage import CellCounts
+from secateur.counting.targets import TargetCounter
 from secateur.errors import InputError
 from secateur.export.plain_names import FreeNames
-from secateur.results.audit import Audit, AuditCounter, AuditCounts, finish_audit
+from secateur.methods import Deletions, Why
+from secateur.results.audit import Audit, finish_audit
+from secateur.results.audit_counts import AuditCounter, AuditCounts
 from secateur.results.per_line import check_since
 from secateur.rows.sources import derives, own_features
 from secateur.rules.lines import LineCounts
 from secateur.rules.rules import Rules
 from secateur.spark.columns import check_beside, has_length, list_tested, place_columns, quote
-from secateur.spark.prediction import check_rules
-from secateur.spark.session import check_frame, has_secateur, in_small_methods, name_rows, spark_failures
+from secateur.spark.session import check_frame, check_rules, has_secateur, in_small_methods, name_rows, spark_failures
 from secateur.spark.tasks import CountingTask, RowReader, sum_counts, sum_in_order
 from secateur.tree.tree import Tree
 
@@ -104,10 +107,7 @@ def _count_in_tasks(counter: Any, df: Any, y: str, sample_weight: str | None) ->
 
 @dataclass(frozen=True)
 class _Table:
-    """A DataFrame with the columns of a tree, labels and weights under names of our own, counted in SQL.
-
-    Statements share their parts with ``rules.to_sql``; the driver gets a few groups of rows.
-    """
+    """A DataFrame with a tree's columns, labels and weights under names of our own, counted in SQL."""
 
     tree: Tree
     df: Any
@@ -148,7 +148,7 @@ class _Table:
         """List the refusals and the groups of an audit."""
         from pyspark.sql import functions as F
 
-        from secateur.export.sql_audit import GROUPED, audit_to_sql
+        from secateur.export.sql import GROUPED, audit_to_sql
 
         by = [*self.by_part, *([] if self.vector is None else [self.fits])]
         with name_rows(self.rows) as table:
@@ -186,7 +186,7 @@ class _Table:
 
     def _fetch_coverage(self, rules: Rules, every: list[int]) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
         """Give some rules at a time, and the groups of their rows in the order in which they are to be added."""
-        from secateur.export.sql_audit import coverage_to_sql
+        from secateur.export.sql import coverage_to_sql
 
         for first in range(0, len(every), RULES_AT_ONCE):
             asked = every[first : first + RULES_AT_ONCE]
@@ -208,3 +208,96 @@ def _read_labels(df: Any, y: str) -> Any:
     types = {"boolean": "int", "decimal": "double"}
     found = df.schema[y].dataType.typeName()
     return F.col(quote(y)).cast(types[found]) if found in types else F.col(quote(y))
+
+
+TARGET, WEIGHT = "secateur_target", "secateur_weight"
+
+
+def sum_all_targets(counter: TargetCounter, df: Any, y: str, sample_weight: str | None) -> NDArray[np.float64]:
+    """Add up all targets of a DataFrame."""
+    from pyspark.sql import functions as F
+
+    check_beside(df, y, sample_weight, None)
+    with spark_failures():
+        rows = _weigh(df, y, sample_weight)
+        above = F.col(TARGET) - F.lit(counter.pivot)
+        powers = [F.sum(F.col(WEIGHT) * above**power) for power in range(3)]
+        (found,) = rows.agg(F.sum(F.col(TARGET).isNull().cast("long")), *powers).collect()
+    _check_blank(found[0], y)
+    return np.array([[float(number or 0.0) for number in found[1:]]])
+
+
+def count_values(rules: Rules, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
+    """Count the rows of a DataFrame for an audit of values."""
+    from pyspark.sql import functions as F
+
+    taken = check_beside(df, y, sample_weight, None)
+    tree = rules.tree
+    features = list_tested(tree)
+    with spark_failures():
+        placement = place_columns(df, tree, features, taken=taken)
+        named = [made.alias(tree.feature_name(f)) for f, made in zip(features, placement.columns, strict=True)]
+        rows = _weigh(df, y, sample_weight).select(*named, TARGET, WEIGHT)
+        rows = _decide(rows, rules, "line", "u")
+        rows = _decide(rows, _own_rules(rules), "leaf", "v")
+        sums = [F.count(F.lit(1)), F.sum((F.col(WEIGHT) != 0).cast("long")), F.sum(F.col(WEIGHT) ** 2), F.sum(WEIGHT)]
+        for value in ("u", "v"):
+            above = F.col(TARGET) - F.col(value)
+            sums += [F.sum(F.col(WEIGHT) * one) for one in (above, above**2, F.abs(above))]
+        blank = F.sum(F.col(TARGET).isNull().cast("long"))
+        groups = rows.groupBy("leaf", "line").agg(*sums, blank).collect()
+    n_lines, n_leaves = rules.n_lines, rules.tree_rules
+    targets, pairs, n_all, n_counted = np.zeros((n_lines + n_leaves, 4)), {}, 0, 0
+    squares = np.zeros(n_lines)
+    for leaf, line, n_rows, n_heavy, square, weight, *rest, n_blank in groups:
+        _check_blank(n_blank, y)
+        if leaf is None or line is None:
+            raise InputError(
+                f"{n_rows:,} rows of df hold values that the tree does not take: see rules.to_sql_check()."
+            )
+        place, at = int(line) - 1, int(leaf) - 1
+        targets[place] += [weight, *rest[:3]]
+        targets[n_lines + at] += [weight, *rest[3:]]
+        pairs[at * n_lines + place] = float(weight)
+        n_all += int(n_rows)
+        n_counted += int(n_heavy)
+        squares[place] += square
+    cells = np.array(sorted(pairs), dtype=np.int64)
+    weights = np.array([pairs[one] for one in cells.tolist()])
+    by_line = targets[:n_lines, :1].copy()
+    covered = by_line.sum() if rules.layout is None else by_line.sum() - by_line[rules.layout.rest_lines].sum()
+    totals = np.array([by_line.sum(), 0.0, covered, squares.sum(), n_counted])
+    return AuditCounts(n_all, CellCounts(cells, weights), totals, by_line, squares, targets)
+
+
+def count_value_lines(rules: Rules, df: Any, y: str, sample_weight: str | None) -> LineCounts:
+    """Count the rows that each line decides, and their targets; what each rule covers is not counted."""
+    counts = count_values(rules, df, y, sample_weight)
+    return LineCounts(counts.by_line, np.full((len(rules), 1), np.nan), counts.targets[: rules.n_lines, :3])
+
+
+def _weigh(df: Any, y: str, sample_weight: str | None) -> Any:
+    from pyspark.sql import functions as F
+
+    weight = F.lit(1.0) if sample_weight is None else F.col(quote(sample_weight)).cast("double")
+    return df.withColumns({TARGET: F.col(quote(y)).cast("double"), WEIGHT: weight})
+
+
+def _decide(rows: Any, rules: Rules, number: str, value: str) -> Any:
+    """Add the number of the line that decides each row, and its value."""
+    with name_rows(rows) as table:
+        said = rows.sparkSession.sql(rules.to_sql("spark", table=table, names=(number, value, f"{value}_share")))
+    return said.drop(f"{value}_share")
+
+
+def _own_rules(rules: Rules) -> Rules:
+    """Take the tree's own rules, one for each leaf."""
+    whole = rules.each_leaf
+    kept = Deletions.keep_all(rules.paths, Why.UNTOUCHED)
+    making = replace(whole.making, method="none", tolerance=0.0)
+    return whole.change(deletions=kept, covered_counts=np.array(rules.leaf_counts), making=making)
+
+
+def _check_blank(n_blank: Any, y: str) -> None:
+    if n_blank:
+        raise InputError(f"Column {y!r} of df has {int(n_blank):,} blanks: every row needs a target.")

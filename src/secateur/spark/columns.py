@@ -42,10 +42,7 @@ def list_tested(tree: Tree) -> list[int]:
 def place_columns(
     df: Any, tree: Tree, features: Sequence[int], *, taken: Sequence[str] = (), vector: str | None = None
 ) -> Placement:
-    """Find some features of a tree in a DataFrame, or say which are missing or of a wrong type.
-
-    Columns that are ``taken`` are not features. ``vector`` is the column of vectors that the model reads, if it does.
-    """
+    """Find features of a tree in a DataFrame, beside ``taken`` columns, or in its ``vector``; say what is wrong."""
     from pyspark.sql import functions as F
 
     names: list[str] = list(df.columns)

@@ -1,24 +1,24 @@
 """Rows on Spark, counted, predicted and audited without collecting them."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
+from secateur import evidence_collection
 from secateur.counting.counted_evidence import Evidence, EvidencePlan
 from secateur.counting.targets import TargetCounter
-from secateur.errors import InputError
+from secateur.errors import InputError, ParameterError
 from secateur.facts.stating import state_facts, whole_by_dtype
-from secateur.results.audit import AuditCounter
-from secateur.results.value_audit import ValueCounter
+from secateur.methods.contract import MethodName
+from secateur.results.audit_counts import AuditCounter
 from secateur.rows.row_source import Counter, Decider, ModelTerms, Progress, RowSource, Work
 from secateur.rows.sources import derives, own_features
 from secateur.rules.lines import LineCounter
-from secateur.spark.auditing import count_audit, count_lines
-from secateur.spark.columns import check_beside, list_tested, narrow_tree, place_columns, typed_table
-from secateur.spark.prediction import predict
-from secateur.spark.session import check_frame, spark_failures
+from secateur.rules.rules import Rules
+from secateur.spark.auditing import count_audit, count_lines, count_value_lines, count_values, sum_all_targets
+from secateur.spark.columns import check_beside, list_tested, narrow_tree, place_columns, quote, typed_table
+from secateur.spark.session import check_frame, check_rules, name_rows, spark_failures
 from secateur.spark.tasks import CountingTask, RowReader, sum_counts
-from secateur.spark.values import count_value_lines, count_values, sum_all_targets
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
 
@@ -74,7 +74,7 @@ class SparkRows(RowSource):
         self.check_labelled()
         if isinstance(counter, TargetCounter):
             return sum_all_targets(counter, self.df, self.y, self.weight)
-        if isinstance(counter, ValueCounter):
+        if isinstance(counter, AuditCounter) and counter.rules.tree.is_regression:
             return count_values(counter.rules, self.df, self.y, self.weight)
         if isinstance(counter, LineCounter) and counter.rules.tree.is_regression:
             return count_value_lines(counter.rules, self.df, self.y, self.weight)
@@ -132,3 +132,96 @@ class SparkRows(RowSource):
         task = CountingTask(reader, replace(plan, tree=narrow))
         n_rows, cells, sums = sum_counts(self.df, placement, self.y, self.weight, task)
         return plan.from_numbers(n_rows, self.weight is not None, cells, sums)
+
+
+def predict(rules: Rules, df: Any, column: str = "prediction") -> Any:
+    """Add a lazily computed column of predictions to a Spark DataFrame.
+
+    A row that the rules reject, such as one with a missing value that the tree does not take, gets NULL.
+
+    Parameters
+    ----------
+    rules : Rules
+    df : pyspark.sql.DataFrame
+        Has the tree's columns by name; or, for a tree that names none, those columns alone; or one column of vectors.
+    column : str, default="prediction"
+        Name of the added column.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+    """
+    check_frame(df)
+    check_rules(rules)
+    if column in df.columns:
+        raise ParameterError(f"df has a column {column!r} already: pass another name as column.")
+    tree = rules.tree
+    if tree.columns is not None and tree.columns.derived:
+        raise InputError(
+            f"The rules ask for {tree.columns.derived[0]!r}, which only the pipeline can make: add it to df, and make "
+            "rules from a tree that has it as a column."
+        )
+    from pyspark.sql import functions as F
+
+    features = list_tested(tree)
+    whole = "row"
+    while whole in {tree.feature_name(feature) for feature in features}:
+        whole += "_"
+    with spark_failures():
+        placement = place_columns(df, tree, features)
+        named = [made.alias(tree.feature_name(f)) for f, made in zip(features, placement.columns, strict=True)]
+        # The row stays in one piece, so that its columns cannot clash with ours.
+        rows = df.select(F.struct(*(F.col(quote(name)) for name in df.columns)).alias(whole), *named)
+        with name_rows(rows) as table:
+            said = df.sparkSession.sql(rules.to_sql("spark", table=table))
+        return said.select(F.col(f"{quote(whole)}.*"), F.col(quote(said.columns[0])).alias(column))
+
+
+def collect_evidence(
+    model: Any,
+    df: Any,
+    y: str,
+    *,
+    sample_weight: str | None = None,
+    method: MethodName | None = None,
+    rf_tol: float = 1e-12,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    accepts_missing: bool | None = None,
+    groups: Any = None,
+    integers: Any = None,
+    facts: Any = None,
+) -> Evidence:
+    """Count what rule methods need of the training rows, on Spark.
+
+    The result equals that of :func:`secateur.collect_evidence` for all rows at once. Pass it to
+    ``secateur.simplify(model, evidence=…)``.
+
+    Parameters
+    ----------
+    model : fitted tree, pipeline or Tree
+        Of pyspark.ml or of any other library that ``docs/adapters.md`` lists.
+    df : pyspark.sql.DataFrame
+        Has the tree's columns by name, in any order and among others; or, for a tree that names none, those columns
+        alone beside y and sample_weight; or one column of vectors. Only columns that a split or a fact asks for are
+        read.
+    y : str
+        The column of labels, as the model knows them.
+    sample_weight : str, default=None
+        The column of weights. Sums of whole weights are exact; others are added up in the order of the partitions.
+    method : str, default=None
+        The method that the evidence is for.
+    rf_tol : float, default=1e-12
+        As in :func:`secateur.collect_evidence`; so are all others.
+    feature_names, class_names, accepts_missing, groups, integers, facts : default=None
+
+    Returns
+    -------
+    Evidence
+    """
+    check_frame(df)
+    named: dict[str, Any] = {"feature_names": feature_names, "class_names": class_names, "groups": groups}
+    named |= {"accepts_missing": accepts_missing, "integers": integers, "facts": facts}
+    return evidence_collection.collect_evidence(
+        model, df, y, sample_weight=sample_weight, method=method, rf_tol=rf_tol, **named
+    )

@@ -62,6 +62,12 @@ def check_frame(df: Any) -> None:
         raise InputError(f"Expected df as a Spark DataFrame, found {found}; without Spark, call secateur itself.")
 
 
+def check_rules(rules: Any) -> None:
+    """Raise unless these are the rules of one tree."""
+    if not hasattr(rules, "find_lines"):
+        raise InputError(f"Expected Rules of one tree, as secateur.simplify makes them, found {type(rules).__name__}.")
+
+
 def has_secateur(session: Any) -> bool:
     """Whether the Python of a worker has secateur."""
     from pyspark.sql import functions as F

@@ -1,4 +1,4 @@
-"""Ask a model for its answers: a class for each row, never more rows than it may be asked."""
+"""Ask a model for its answers: a class or a value for each row, never more rows than it may be asked."""
 
 from typing import Any
 
@@ -9,7 +9,10 @@ from secateur.adapters.model_checks import fitted_names
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, first_line, shorten
 from secateur.frames import frame_columns
 
-MAKE_CLASSES = "pass a function that gives a class for each row, such as lambda X: model.predict(X) > 0.5"
+MAKE_CLASSES = (
+    "pass a function that gives a class for each row, such as lambda X: model.predict(X) > 0.5; or pass tolerance, "
+    "such as '0.25sd', for a list of numbers"
+)
 
 LARGEST_WHOLE = 2**53  # beyond, floats skip whole numbers; infinity is larger than any
 SPELT_WITH_AN = "AEFHILMNORSX"  # letters whose own names start with a vowel
@@ -28,16 +31,17 @@ def name_model(model: Any) -> str:
 
 
 class Respondent:
-    """A model with ``predict``, or a function, that gives a class for each of at most ``limit`` rows in all."""
+    """A model with ``predict``, or a function, that gives an answer for each of at most ``limit`` rows in all."""
 
-    def __init__(self, model: Any, limit: int) -> None:
+    def __init__(self, model: Any, limit: int, *, gives_values: bool) -> None:
         self._model = model
+        self._gives_values = gives_values
         self._predict = find_answering(model)
         self.limit = limit
         self.n_asked = 0
 
     def ask(self, rows: Any, n_rows: int) -> NDArray[Any]:
-        """Ask for the class of each row, as the model labels it."""
+        """Ask for the class of each row, as the model labels it, or for its value."""
         if self.n_asked + n_rows > self.limit:
             raise ParameterError(
                 f"The model may be asked about {self.limit:,} rows, and {self.n_asked + n_rows:,} would be needed."
@@ -49,7 +53,7 @@ class Respondent:
             raise InputError(
                 f"The model could not answer for the rows: {first_line(error)}. {self._find_remedy(rows)}"
             ) from error
-        return check_answers(given, n_rows)
+        return check_answers(given, n_rows, gives_values=self._gives_values)
 
     def _find_remedy(self, rows: Any) -> str:
         """Describe what to do about rows that the model failed on."""
@@ -68,40 +72,44 @@ def find_answering(model: Any) -> Any:
     answering = getattr(model, "predict", None)
     if isinstance(model, type) or not callable(answering or model):
         raise UnsupportedModelError(
-            f"Expected a fitted classifier with predict, or a function that gives a class for each row, found "
-            f"{model if isinstance(model, type) else type(model).__name__!s}."
-        )
-    try:  # models of other libraries have no tags, or fail to make them
-        is_regressor = model.__sklearn_tags__().estimator_type == "regressor"
-    except Exception:
-        is_regressor = False
-    if is_regressor:
-        raise UnsupportedModelError(
-            f"{type(model).__name__} predicts numbers, and rules say classes: {MAKE_CLASSES}. A list of its numbers is "
-            "that of a tree fitted to them: simplify(DecisionTreeRegressor(max_depth=5).fit(X, model.predict(X)), X, "
-            "model.predict(X))."
+            f"Expected a fitted classifier or regressor with predict, or a function that gives an answer for each row, "
+            f"found {model if isinstance(model, type) else type(model).__name__!s}."
         )
     return answering or model
 
 
-def check_answers(given: Any, n_rows: int) -> NDArray[Any]:
-    """Check that answers are one class for each row, and give them as an array of plain labels."""
+def predicts_values(model: Any) -> bool:
+    """Tell whether a model says of itself that it is a regressor."""
+    try:  # models of other libraries have no tags, or fail to make them
+        return bool(model.__sklearn_tags__().estimator_type == "regressor")
+    except Exception:
+        return getattr(model, "_estimator_type", None) == "regressor"
+
+
+def check_answers(given: Any, n_rows: int, *, gives_values: bool = False) -> NDArray[Any]:
+    """Check that answers are one class or value for each row, and give them as an array of plain labels or floats."""
+    one = "value" if gives_values else "class"
     try:
         answers = np.asarray(given)
     except ValueError as error:
         raise InputError(
-            f"Expected one class for each of {n_rows:,} rows from the model, found lists of different lengths."
+            f"Expected one {one} for each of {n_rows:,} rows from the model, found lists of different lengths."
         ) from error
     if answers.ndim == 2 and answers.shape[1] == 1:
         answers = answers[:, 0]
     if answers.shape != (n_rows,):
         hint = ""
-        if answers.ndim == 2 and len(answers) == n_rows:
+        if answers.ndim == 2 and len(answers) == n_rows and not gives_values:
             hint = " If these are probabilities, pass a function that names the likeliest class."
         raise InputError(
-            f"Expected one class for each of {n_rows:,} rows from the model, found an array of shape "
+            f"Expected one {one} for each of {n_rows:,} rows from the model, found an array of shape "
             f"{answers.shape}.{hint}"
         )
+    if gives_values:
+        if answers.dtype.kind not in "fiub" or not np.isfinite(answers).all():
+            strange = answers[0] if answers.dtype.kind not in "fiub" else answers[~np.isfinite(answers)][0]
+            raise InputError(f"Expected a finite number for each row from the model, found {strange!r}.")
+        return answers.astype(np.float64)
     if answers.dtype.kind == "f":
         if np.isnan(answers).any():
             raise InputError("The model answered NaN for a row: expected a class for each row.")

@@ -1,26 +1,40 @@
-"""Grow trees on coded rows, all sizes at once, and estimate how faithful each size is on rows it was not grown on.
+"""Grow trees on rows of any columns, all sizes at once, and estimate how faithful each size is.
+
+Rows are held twice: as the model takes them, and as codes that a tree is grown on. A number becomes its rank among the
+values of the rows to learn from, so that a tree is grown the same on any scale, and every limit lies between two values
+that occurred. A text, a truth value and a category become one code for each of the commonest values; all others count
+as one. Dates, lists and the like are shown to the model alone.
+
+A neighbour of a row takes a tenth, a third or more than half of its columns from other rows. It is described by the row
+that each column comes from, so that a column's type and values stay what they were. Neighbours show a tree how the
+model answers between the rows, which few rows alone do not; each counts less than a row, because what matters is how
+the model answers where rows are.
 
 scikit-learn grows a tree with a limit on its leaves best split first, and numbers the two children of each split as it
 makes it. So the first ``2 k - 1`` nodes are the tree of ``k`` leaves: one fit gives every size.
-
-A neighbour of a row takes a tenth, a third or more than half of its columns from other rows, one by one. Neighbours
-show a tree how the model answers between the rows, which few rows alone do not; each counts less than a row, because
-what matters is how the model answers where rows are.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.surrogates.columns import Coding
+from secateur.adapters.pipelines.probe import take_rows
+from secateur.errors import InputError
+from secateur.frames import check_unique, frame_columns
+from secateur.rows.encoding import as_objects, is_missing
 from secateur.tree.columns import Columns
-from secateur.tree.tree import Tree, make_tree
+from secateur.tree.tree import Label, Tree, make_tree
 from secateur.words.plain_words import shorten_number
 
+MAX_CATEGORIES = 20  # values of a column that are told apart, the commonest
+MISSING, UNLISTED = -1, -2  # codes of values that are no category
 NEIGHBOUR_WEIGHT = 0.3  # of a row
 RARE, POWERS = 0.1, (0.0, 0.5)  # with a class below this share of the answers, trees are also grown with it weighed up
 SWAPPED = (0.1, 0.3, 0.6)  # shares of the columns that come from other rows
@@ -32,37 +46,274 @@ N_FOLDS = 5
 MANY_ROWS = 20_000  # from here on one fold tells enough, and so many rows to grow its trees on
 
 
+class Table:
+    """Rows as a model takes them: an array, or a data frame."""
+
+    def __init__(self, native: Any, names: tuple[str, ...] | None) -> None:
+        self.native = native
+        self.names = names
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.native)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return int(self.native.shape[1])
+
+    def take(self, rows: NDArray[np.int64]) -> Table:
+        """Take some rows, in this order."""
+        return Table(take_rows(self.native, rows), self.names)
+
+    def pick(self, names: Sequence[str]) -> Table:
+        """Pick columns by name, in this order."""
+        import narwhals as nw
+
+        return Table(nw.from_native(self.native, eager_only=True)[list(names)].to_native(), tuple(names))
+
+    def copy(self) -> Any:
+        """Copy the rows for a model: what it changes in them, such as a column that it adds, stays there."""
+        if self.names is None or _is_pandas(self.native):
+            return self.native.copy()
+        import narwhals as nw
+
+        return nw.from_native(self.native, eager_only=True).clone().to_native()
+
+    def mix(self, sources: NDArray[np.int64]) -> Table:
+        """Make rows whose columns come from different rows; ``sources`` has a column for each."""
+        if self.names is None:
+            return Table(self.native[sources, np.arange(self.n_columns)], None)
+        if _is_pandas(self.native):
+            import pandas as pd
+
+            columns = [
+                self.native.iloc[:, place].iloc[sources[:, place]].reset_index(drop=True)
+                for place in range(self.n_columns)
+            ]
+            mixed = pd.concat(columns, axis=1)
+            mixed.columns = self.native.columns
+            return Table(mixed, self.names)
+        import narwhals as nw
+
+        frame = nw.from_native(self.native, eager_only=True)
+        gathered = {
+            name: frame[name].gather_every(1)[sources[:, place].tolist()] for place, name in enumerate(frame.columns)
+        }
+        return Table(nw.from_dict(gathered, backend=frame.implementation).to_native(), self.names)
+
+    def column(self, place: int) -> NDArray[Any]:
+        """Read a column as numbers with NaN, or as objects."""
+        if self.names is None:
+            values: NDArray[Any] = self.native[:, place]
+            return values if values.dtype.kind != "O" else _read_objects(values)
+        import narwhals as nw
+
+        series = nw.from_native(self.native, eager_only=True)[:, place]
+        if series.dtype.is_numeric() and not series.dtype.is_decimal():
+            numbers = series.cast(nw.Float64) if series.is_null().any() else series
+            found: NDArray[Any] = numbers.to_numpy()
+            return found if found.dtype.kind in "fiu" else found.astype(np.float64)
+        if series.dtype.is_decimal():
+            return np.array([np.nan if value is None else float(value) for value in series.to_list()])
+        objects = as_objects(series.to_list())
+        return objects if series.dtype != nw.Object else _read_objects(objects)
+
+
+def open_table(X: Any, what: str = "X") -> Table:
+    """Open rows in memory; reject what is neither an array nor a data frame."""
+    names = frame_columns(X)
+    if names is not None:
+        check_unique(names, what)
+        return Table(X, tuple(names))
+    if hasattr(X, "tocsr"):
+        raise InputError(f"Expected {what} as an array or data frame, found a sparse matrix: pass {what}.toarray().")
+    try:
+        matrix = np.asarray(X)
+    except ValueError as error:
+        raise InputError(
+            f"Expected {what} as a table, with the same number of values in each row, found a {type(X).__name__} whose "
+            "parts differ in length."
+        ) from error
+    if matrix.ndim != 2 or matrix.shape[1] == 0:
+        raise InputError(f"Expected {what} with rows and columns, found an array of shape {matrix.shape}.")
+    if matrix.dtype.kind in "US":
+        matrix = matrix.astype(object)
+    return Table(matrix, None)
+
+
+class ColumnCoding(NamedTuple):
+    """How the values of a column become codes."""
+
+    kind: str  # "number", "category" or "other"
+    values: NDArray[np.float64]  # of numbers: those that occurred, increasing
+    labels: tuple[Label, ...]  # of categories: the commonest, in the order of their codes
+    holds_missing: bool  # whether some row, of those to learn from or of the others, has no value here
+
+    def encode(self, column: NDArray[Any]) -> NDArray[np.float32]:
+        """Give the columns of codes of some rows: one of ranks, or one of zeros and ones for each category."""
+        if self.kind == "number":
+            numbers = column.astype(np.float64)
+            ranks = np.searchsorted(self.values, numbers, side="left").astype(np.float32)
+            ranks[np.isnan(numbers)] = np.nan
+            return ranks[:, None]
+        if self.kind == "other":
+            return np.zeros((len(column), 0), dtype=np.float32)
+        place = {label: code for code, label in enumerate(self.labels)}
+        codes = np.array([_find_code(place, value) for value in column.tolist()], dtype=np.int64)
+        return np.column_stack(
+            [codes == (MISSING if category == len(self.labels) else category) for category in self.told]
+        ).astype(np.float32)
+
+    @property
+    def told(self) -> tuple[int, ...]:
+        """The codes of categories that have a column; the number of categories for "missing"."""
+        named = (1,) if self.labels == (False, True) else range(len(self.labels))
+        return (*named, *([len(self.labels)] if self.holds_missing else []))
+
+
+def _find_code(place: dict[Any, int], value: Any) -> int:
+    if is_missing(value):
+        return MISSING
+    try:
+        return place.get(value, UNLISTED)
+    except TypeError:  # lists and the like
+        return UNLISTED
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How the columns of rows become those that a tree is grown on."""
+
+    columns: tuple[ColumnCoding, ...]
+    features: NDArray[np.int64]  # the column of the rows that each column of codes comes from
+    # The code of the category that a column of codes is about; the number of categories for "missing", -1 for ranks.
+    categories: NDArray[np.int64]
+
+    def encode(self, table: Table) -> NDArray[np.float32]:
+        """Give the codes of rows, column after column."""
+        parts = [one.encode(table.column(place)) for place, one in enumerate(self.columns) if one.kind != "other"]
+        width = len(self.features)
+        return np.column_stack(parts) if parts else np.zeros((table.n_rows, width), dtype=np.float32)
+
+    def mix(self, codes: NDArray[np.float32], sources: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Give the codes of rows whose columns come from different rows."""
+        mixed = np.empty((len(sources), codes.shape[1]), dtype=np.float32, order="F")
+        for place, feature in enumerate(self.features.tolist()):
+            mixed[:, place] = codes[sources[:, feature], place]
+        return mixed
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all columns hold numbers."""
+        return all(one.kind == "number" for one in self.columns)
+
+
+def code_columns(building: Table, others: Sequence[Table]) -> Coding:
+    """Settle the codes by the rows to learn from; the others only tell whether a column may hold a blank."""
+    columns = []
+    for place in range(building.n_columns):
+        values = [table.column(place) for table in (building, *others)]
+        name = f"x{place}" if building.names is None else building.names[place]
+        if any(some.dtype.kind == "f" and np.isinf(some).any() for some in values):
+            raise InputError(f"Column {name!r} of X holds an infinite value: replace it, or leave its rows out.")
+        if not all(_is_alike(values[0], some) for some in values[1:]):
+            raise InputError(
+                f"Column {name!r} of held_out holds other values than that of X, such as texts where X has numbers: "
+                "pass both as the model takes them."
+            )
+        columns.append(_code_column(values[0], values[1:]))
+    features: list[int] = []
+    categories: list[int] = []
+    for place, one in enumerate(columns):
+        coded = [-1] if one.kind == "number" else one.told if one.kind == "category" else []
+        features += [place] * len(coded)
+        categories += coded
+    return Coding(tuple(columns), np.array(features, dtype=np.int64), np.array(categories, dtype=np.int64))
+
+
+def _is_alike(column: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether values can be compared: numbers with numbers, truth values with truth values; a blank fits anything."""
+    if column.dtype.kind in "fiu":
+        return other.dtype.kind in "fiub" or all(is_missing(one) or isinstance(one, (bool, int)) for one in other)
+    if all(is_missing(one) or isinstance(one, (bool, np.bool_)) for one in column):
+        return all(is_missing(one) or one in (False, True) for one in other)
+    return True
+
+
+def _code_column(column: NDArray[Any], others: Sequence[NDArray[Any]]) -> ColumnCoding:
+    nothing = np.zeros(0)
+    if column.dtype.kind in "fiu":
+        values = np.unique(column.astype(np.float64))
+        blank = any(bool(np.isnan(some.astype(np.float64)).any()) for some in (column, *others))
+        return ColumnCoding("number", values[np.isfinite(values)], (), blank)
+    if column.dtype.kind == "b":
+        return ColumnCoding("category", nothing, (False, True), False)
+    counted: dict[Any, int] = {}
+    has_blank = any(is_missing(value) for some in others for value in some.tolist())
+    for value in column.tolist():
+        if is_missing(value):
+            has_blank = True
+        elif isinstance(value, (str, bool, int, float)):
+            counted[value] = counted.get(value, 0) + 1
+        else:  # a date, a list: rules have no words for it
+            return ColumnCoding("other", nothing, (), False)
+    if len({type(value) for value in counted}) > 1:
+        return ColumnCoding("other", nothing, (), False)
+    if counted.keys() <= {False, True} and all(isinstance(value, bool) for value in counted):
+        return ColumnCoding("category", nothing, (False, True), has_blank)
+    common = sorted(counted, key=lambda value: (-counted[value], value))[:MAX_CATEGORIES]
+    return ColumnCoding("category", nothing, tuple(sorted(common)), has_blank)
+
+
+def _read_objects(values: NDArray[Any]) -> NDArray[Any]:
+    """Read objects as numbers where all of them are."""
+    listed = values.tolist()
+    if all(is_missing(value) or (isinstance(value, (int, float)) and not isinstance(value, bool)) for value in listed):
+        return np.array([np.nan if is_missing(value) else float(value) for value in listed])
+    return values
+
+
+def _is_pandas(native: Any) -> bool:
+    return type(native).__module__.split(".")[0] == "pandas"
+
+
 @dataclass(frozen=True)
 class GrownTree:
     """A tree on codes; every first part of its nodes is a tree too."""
 
     source: Any  # a tree_ of scikit-learn
-    class_ids: NDArray[np.int64]  # places of the classes of its counts: those among the rows it was grown on
+    # Places of the classes of its counts: those among the rows it was grown on; None of a tree of values.
+    class_ids: NDArray[np.int64] | None
 
     @property
     def n_leaves(self) -> int:
         """Leaves of the whole tree."""
         return int(self.source.n_leaves)
 
-    @property
-    def node_class(self) -> NDArray[np.int64]:
-        """The commonest class at each node."""
+    @cached_property
+    def node_answer(self) -> NDArray[Any]:
+        """The commonest class, or the mean of the values, at each node."""
+        if self.class_ids is None:
+            # Means are added up row by row: the last digits are noise, and equal answers should stay equal.
+            return np.array([float(f"{value:.12g}") for value in self.source.value[:, 0, 0].tolist()])
         commonest: NDArray[np.int64] = self.class_ids[self.source.value[:, 0, :].argmax(axis=1)]
         return commonest
 
-    def answer(self, codes: NDArray[np.float32], sizes: Sequence[int]) -> NDArray[np.int64]:
-        """Give the class of each row by the tree of each size, shape (n_sizes, n_rows)."""
+    def answer(self, codes: NDArray[np.float32], sizes: Sequence[int]) -> NDArray[Any]:
+        """Give the class or value of each row by the tree of each size, shape (n_sizes, n_rows)."""
         parent = np.zeros(self.source.node_count, dtype=np.int64)
         inner = np.flatnonzero(self.source.children_left >= 0)
         for children in (self.source.children_left, self.source.children_right):
             parent[children[inner]] = inner
         reached = self.source.apply(np.ascontiguousarray(codes))
-        answers = np.empty((len(sizes), len(codes)), dtype=np.int64)
+        answers = np.empty((len(sizes), len(codes)), dtype=self.node_answer.dtype)
         for place, size in enumerate(sizes):
             ancestor = np.arange(self.source.node_count)
             while (beyond := ancestor > 2 * size - 2).any():
                 ancestor[beyond] = parent[ancestor[beyond]]
-            answers[place] = self.node_class[ancestor[reached]]
+            answers[place] = self.node_answer[ancestor[reached]]
         return answers
 
     def to_tree(self, size: int, coding: Coding, classes: Sequence[Any], names: Sequence[str] | None) -> Tree:
@@ -87,14 +338,15 @@ class GrownTree:
             missing_left[node] = category != len(column.labels)
         plain = (None,) * len(coding.columns), (False,) * len(coding.columns)
         asked = tuple(np.unique(feature[left >= 0]).tolist())
+        said = self.node_answer[:n_nodes]
+        answers = {"values": said} if self.class_ids is None else {"leaf_class": said, "classes": classes}
         return make_tree(
             children_left=left,
             children_right=right,
             feature=feature,
             threshold=threshold,
             missing_left=missing_left,
-            leaf_class=self.node_class[:n_nodes],
-            classes=classes,
+            **answers,
             n_features=len(coding.columns),
             accepts_missing=[one.holds_missing for one in coding.columns],
             left_categories=codes_of,
@@ -106,26 +358,21 @@ class GrownTree:
 
 
 def grow(
-    codes: NDArray[np.float32], answers: NDArray[np.int64], weights: NDArray[np.float64], max_leaves: int, seed: int
+    codes: NDArray[np.float32], answers: NDArray[Any], weights: NDArray[np.float64], max_leaves: int, seed: int
 ) -> GrownTree:
-    """Grow a tree on codes, with at most so many leaves; answers are places of classes."""
-    from sklearn.tree import DecisionTreeClassifier
+    """Grow a tree on codes, with at most so many leaves; answers are places of classes, or values (floats)."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     if codes.shape[1] == 0:
         codes = np.zeros((len(codes), 1), dtype=np.float32)
-    tree = DecisionTreeClassifier(max_leaf_nodes=max(max_leaves, 2), random_state=seed)
+    kind = DecisionTreeRegressor if answers.dtype.kind == "f" else DecisionTreeClassifier
+    tree = kind(max_leaf_nodes=max(max_leaves, 2), random_state=seed)
     tree.fit(codes, answers, weights)
-    return GrownTree(tree.tree_, tree.classes_)
+    return GrownTree(tree.tree_, getattr(tree, "classes_", None))
 
 
 def find_limit(values: NDArray[np.float64], threshold: float) -> float:
-    """Find a short number between the values on either side of a threshold on their ranks.
-
-    Examples
-    --------
-    >>> find_limit(np.array([1.0, 2.25, 3.5]), 0.5)
-    1.625
-    """
+    """Find a short number between the values on either side of a threshold on their ranks."""
     if math.isinf(threshold):
         return threshold
     place = math.floor(threshold)
@@ -148,7 +395,7 @@ def draw_neighbours(
 
 def estimate_fidelity(
     codes: NDArray[np.float32],
-    answers: NDArray[np.int64],
+    answers: NDArray[Any],
     neighbours_of: NDArray[np.int64],
     sizes: Sequence[int],
     random: np.random.Generator,
@@ -161,18 +408,16 @@ def estimate_fidelity(
     its rows, and compared with the model on both. The first result is the share of the real rows alone. The second is
     the mean over classes of F1, so that a rare class counts as much as a common one; it counts neighbours as they
     weigh, and tells sizes apart with less noise: rows that the model was fitted on show what it learned by heart rather
-    than what it does.
+    than what it does. Of values, both results are R², of the real rows alone and of all.
     """
-    n_real, n_classes = len(codes) - len(neighbours_of), int(answers.max()) + 1
+    n_real, has_values = len(codes) - len(neighbours_of), answers.dtype.kind == "f"
     weights = np.append(np.ones(n_real), np.full(len(neighbours_of), NEIGHBOUR_WEIGHT))
-    grown_with = weights * weigh_classes(answers, weights, power)
+    grown_with = weights if has_values else weights * weigh_classes(answers, weights, power)
     # Each fold gets its share of every answer.
     order = random.permutation(n_real)
     fold = np.empty(n_real, dtype=np.int64)
     fold[order[np.argsort(answers[order], kind="stable")]] = np.arange(n_real) % N_FOLDS
-    of_row = np.append(fold, fold[neighbours_of])
-    same, n_seen = np.zeros(len(sizes)), 0
-    by_class = np.zeros((3, len(sizes), n_classes))  # weights of what both say, of what the tree says, and the model
+    of_row, parts = np.append(fold, fold[neighbours_of]), []
     for number in range(1 if n_real > MANY_ROWS else N_FOLDS):
         seen = np.flatnonzero(of_row == number)
         rest = of_row != number
@@ -181,18 +426,24 @@ def estimate_fidelity(
             chosen[random.permutation(n_real)[:MANY_ROWS]] = True
             rest &= np.append(chosen, chosen[neighbours_of])
         grown = grow(codes[rest], answers[rest], grown_with[rest], sizes[-1], seed)
-        said, is_real, heavy = grown.answer(codes[seen], sizes), seen < n_real, weights[seen]
-        agrees = said == answers[seen]
-        same += agrees[:, is_real].sum(axis=1)
-        n_seen += int(is_real.sum())
-        for place in range(len(sizes)):
-            both = np.flatnonzero(agrees[place])
-            by_class[0, place] += np.bincount(answers[seen[both]], heavy[both], n_classes)
-            by_class[1, place] += np.bincount(said[place], heavy, n_classes)
-            by_class[2, place] += np.bincount(answers[seen], heavy, n_classes)
-    occurs = by_class[2, 0] > 0
-    hits, by_tree, by_model = by_class[:, :, occurs]
-    return same / n_seen, (2 * hits / (by_tree + by_model)).mean(axis=1)
+        parts.append((grown.answer(codes[seen], sizes), answers[seen], seen < n_real, weights[seen]))
+    said, truth, is_real, heavy = (np.concatenate(some, axis=-1) for some in zip(*parts, strict=True))
+    if has_values:
+        return _explain(said, truth, is_real * 1.0), _explain(said, truth, heavy)
+    agrees, width, f1 = said == truth, int(answers.max()) + 1, []
+    by_model = np.bincount(truth, heavy, width)
+    found = by_model > 0
+    for own, same in zip(said, agrees, strict=True):
+        by_both, by_tree = np.bincount(truth, heavy * same, width), np.bincount(own, heavy, width)
+        f1.append((2 * by_both[found] / (by_tree + by_model)[found]).mean())
+    return agrees[:, is_real].mean(axis=1), np.array(f1)
+
+
+def _explain(said: NDArray[Any], answers: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Find R² of the values of trees of several sizes."""
+    whole = weights @ (answers - np.average(answers, weights=weights)) ** 2
+    explained: NDArray[np.float64] = 1 - ((said - answers) ** 2 @ weights) / (whole or 1.0)
+    return explained
 
 
 def weigh_classes(answers: NDArray[np.int64], weights: NDArray[np.float64], power: float) -> NDArray[np.float64]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from secateur.errors import InvalidTreeError
-from secateur.tree.tree import VALUE, Label, Tree, make_tree
+from secateur.tree.contract import VALUE
+from secateur.tree.tree import Label, Tree, make_tree
 
 
 @dataclass
@@ -206,12 +207,7 @@ class TreeBuilder:
         )
 
     def build(self) -> Tree:
-        """Check the tree and return it; internal nodes get the sum of their leaves' counts.
-
-        Returns
-        -------
-        Tree
-        """
+        """Check the tree and return it; internal nodes get the sum of their leaves' counts."""
         nodes = self._nodes
         for place, node in enumerate(nodes):
             if node.leaf_class < 0 and -1 in (node.left, node.right):

@@ -34,13 +34,7 @@ _HIDDEN = re.compile(f"[{INVISIBLE}]")
 
 
 def show_text(text: str) -> str:
-    r"""Escape invisible characters, as Python does in quotes.
-
-    Examples
-    --------
-    >>> print(show_text("systolic\nblood pressure"))
-    systolic\nblood pressure
-    """
+    r"""Escape invisible characters, as Python does in quotes."""
     return _HIDDEN.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
@@ -63,13 +57,6 @@ class ColumnParser:
 
     A date becomes days since 1970-01-01, with a fraction for the time of the day; a clock, a time of the day alone,
     seconds since midnight. A text loses the blanks around it, and one that is empty then is missing.
-
-    Examples
-    --------
-    >>> ColumnParser("number", unit="$", unit_first=True, thousands=",").example
-    '$1,599.38'
-    >>> ColumnParser("date", order="dmy").example
-    'dd/mm/yyyy'
     """
 
     kind: str  # one of KINDS

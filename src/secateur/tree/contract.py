@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from secateur.errors import InvalidTreeError
 from secateur.tree.regions import MOST_DECIMALS
 
+VALUE = "value"  # the one class of a regression tree
+
 if TYPE_CHECKING:
     from secateur.tree.tree import Tree
 
@@ -138,7 +140,9 @@ def _check_counts(tree: Tree) -> None:
 
 def _check_values(tree: Tree) -> None:
     if tree.values is not None:
-        require(tree.n_classes == 1, f"a regression tree has one class, found {tree.n_classes}")
+        found, names = tree.classes.tolist(), tree.class_names
+        is_named = names == (VALUE,) or (len(names) == 1 and names[0].count("{}") == 1)  # with a unit, such as "€{}"
+        require(found == [VALUE] and is_named, f"a regression tree has the one class {VALUE!r}, found {found}")
         wanted = (tree.n_nodes,)
         require(tree.values.shape == wanted, f"values has shape {tree.values.shape}, expected {wanted}")
         _require_each(np.isfinite(tree.values) == tree.is_leaf, "must have a finite value if it is a leaf, else NaN")

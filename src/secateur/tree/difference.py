@@ -24,18 +24,7 @@ ARRAYS = {
 
 
 def find_tree_differences(tree: Tree, other: Tree) -> list[str]:
-    """Describe how the tree of a model differs from that of rules; nothing if the two decide every row alike.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from secateur import datasets, from_model
-    >>> table = datasets.load("weather")
-    >>> trees = [DecisionTreeClassifier(max_depth=depth).fit(table.X, table.y) for depth in (1, 2)]
-    >>> flat, deep = [from_model(tree) for tree in trees]
-    >>> find_tree_differences(deep, flat)
-    ['The model has 2 leaves, but the rules are of a tree with 3.']
-    """
+    """Describe how the tree of a model differs from that of rules; nothing if the two decide every row alike."""
     found = []
     if tree.classes.tolist() != other.classes.tolist():
         found.append(f"The model's classes are {_list(other.classes)}, but the rules are about {_list(tree.classes)}.")

@@ -106,20 +106,13 @@ def pick_value(tree: Tree, feature: int, region: Region) -> Label | None:
     if levels is not None and region.codes is not None:
         code = min(region.codes)
         return levels[code] if code < len(levels) else "(any other)"
-    return _pick_number(tree, feature, region.low, region.high)
-
-
-def pick_common_value(tree: Tree, feature: int, one: Region, other: Region) -> Label | None:
-    """Pick a plain value that both regions allow, as :func:`pick_value` does."""
-    low, high, codes, _ = one
-    if codes is not None:
-        return pick_value(tree, feature, one.meet(other))
-    # This runs for every value of every witness, so the shared region is not made.
-    if other.low > low:
-        low = other.low
-    if other.high < high:
-        high = other.high
-    return _pick_number(tree, feature, low, high) if low < high else None
+    facts, low, high = tree.facts, region.low, region.high
+    if not facts:
+        return _plain_number(low, high, tree.dtype)
+    held = facts.region_of(feature)
+    if held is not None:
+        low, high = max(low, held.low), min(high, held.high)
+    return pick_number(low, high, tree.dtype, facts.decimals_of.get(feature))
 
 
 def pick_number(low: float, high: float, dtype: str, n_decimals: int | None) -> float:
@@ -135,17 +128,6 @@ def pick_number(low: float, high: float, dtype: str, n_decimals: int | None) -> 
     if math.isfinite(high):
         return round_down_to_decimals(high, n_decimals, dtype)
     return next_with_decimals(low, n_decimals, dtype)
-
-
-def _pick_number(tree: Tree, feature: int, low: float, high: float) -> float:
-    """Pick a number that the tree's facts allow the feature."""
-    facts = tree.facts
-    if not facts:
-        return _plain_number(low, high, tree.dtype)
-    held = facts.region_of(feature)
-    if held is not None:
-        low, high = max(low, held.low), min(high, held.high)
-    return pick_number(low, high, tree.dtype, facts.decimals_of.get(feature))
 
 
 @lru_cache(maxsize=65536)

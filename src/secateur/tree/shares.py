@@ -16,11 +16,6 @@ def compare_reliability(
 
     Counts of rows are compared as fractions, with the tolerance as the decimal number that was written; sums of
     weights, which are rounded, with a slack. NaN where one of the two has no rows.
-
-    Examples
-    --------
-    >>> compare_reliability(np.array([[8.0, 2.0], [8.0, 1.0]]), np.array([[3.0, 2.0]] * 2), [0, 0], 0.2).tolist()
-    [0.0, 1.0]
     """
     place = np.arange(len(counts))
     fractions = [(part[place, class_ids], part.sum(axis=1)) for part in (counts, others)]
@@ -36,13 +31,7 @@ def compare_reliability(
 
 
 def divide_or_nan(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
-    """Divide two arrays, which broadcast; NaN where the whole is zero.
-
-    Examples
-    --------
-    >>> divide_or_nan(np.array([1.0, 0.0]), np.array([4.0, 0.0])).tolist()
-    [0.25, nan]
-    """
+    """Divide two arrays, which broadcast; NaN where the whole is zero."""
     shape = np.broadcast_shapes(part.shape, whole.shape)
     share: NDArray[np.float64] = np.divide(part, whole, out=np.full(shape, np.nan), where=whole > 0)
     return share

@@ -17,14 +17,11 @@ from numpy.typing import NDArray
 
 from secateur.errors import ParameterError
 from secateur.tree.columns import ColumnParser, Columns, show_text
-from secateur.tree.contract import check_tree, require
+from secateur.tree.contract import VALUE, check_tree, require
 from secateur.tree.facts import NO_FACTS, Facts
 
 Label = str | int | float | bool
 """What a class label or a category may be: the scalars that JSON can carry exactly."""
-
-VALUE = "value"
-"""The only class of a regression tree, whose leaves differ by their values."""
 
 # Up to this size, plain Python node by node is faster than numpy level by level.
 SMALL_TREE_NODES = 1_000
@@ -221,10 +218,6 @@ class Tree:
         Parameters
         ----------
         node : int
-
-        Returns
-        -------
-        ndarray of int64
         """
         return self.category_codes[self.category_offsets[node] : self.category_offsets[node + 1]]
 
@@ -251,10 +244,6 @@ class Tree:
         Parameters
         ----------
         feature : int
-
-        Returns
-        -------
-        str
         """
         return f"x{feature}" if self.feature_names is None else self.feature_names[feature]
 
@@ -276,10 +265,6 @@ class Tree:
         Parameters
         ----------
         feature : int
-
-        Returns
-        -------
-        ColumnParser or None
         """
         return self.column_parsers[feature] if self.column_parsers else None
 
@@ -289,10 +274,6 @@ class Tree:
         Parameters
         ----------
         feature : int
-
-        Returns
-        -------
-        str
         """
         parser, name = self.column_parser(feature), self.feature_name(feature)
         if parser is not None and parser.is_whole_days:
@@ -300,12 +281,7 @@ class Tree:
         return self.facts.describe_decimals(feature, name)
 
     def to_json(self) -> str:
-        """Write the tree as versioned JSON, exact for every float.
-
-        Returns
-        -------
-        str
-        """
+        """Write the tree as versioned JSON, exact for every float."""
         from secateur.tree.json import tree_to_json
 
         return tree_to_json(self)
@@ -317,10 +293,6 @@ class Tree:
         Parameters
         ----------
         text : str
-
-        Returns
-        -------
-        Tree
         """
         from secateur.tree.json import tree_from_json
 

@@ -4,7 +4,7 @@ It shares nothing with the code that deletes and chooses: it imports only the tr
 counts anew, and decides exactness by comparing every rule's box with every leaf's box.
 """
 
+from secateur.verify.case import Verification
 from secateur.verify.checker import verify_rules
-from secateur.verify.verification import Verification
 
 __all__ = ["Verification", "verify_rules"]

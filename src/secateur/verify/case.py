@@ -1,4 +1,4 @@
-"""Case: rules as they are checked, with the tree walked anew, and what the checks found."""
+"""Case: rules as they are checked, with the tree walked anew; Verification: what the checks found."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateur.tree.fact_words import word_facts
-from secateur.verify.boxes import Boxes, walk_paths
-from secateur.verify.possible import Possible
-from secateur.verify.verification import SHOWN_FAILURES
+from secateur.verify.boxes import Boxes, Possible, walk_paths
 
 if TYPE_CHECKING:
     from secateur.tree.tree import Tree
@@ -26,10 +25,76 @@ if TYPE_CHECKING:
     Domain = tuple[NDArray[Any], NDArray[np.int64]]
     RowReader = Callable[[], Iterable[Chunk]]
 
+SHOWN_FAILURES = 5  # of one kind
+MOST_FAILURES = 20  # that are printed: a forest may have many
+NOT_RECOUNTED = "not recounted: pass the training rows, verify(X, y), to prove them."
+NOT_RECHECKED = "not re-checked: pass its rows, verify(X, y), to prove the certificate."
 # Sums of weights may be taken in another order here than where they were counted.
 COUNT_TOLERANCE = 1e-9
 # Boxes are made for so many rules at a time that they have about this many sides, and as many links make them.
 BOX_SIDES = 1 << 22
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the independent checker found.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether nothing is wrong and every promise was proved again. It says nothing of ``unchecked``.
+    failures : tuple of str
+        What is wrong or could not be proved, a sentence each.
+    checks : tuple of str
+        What was checked and holds.
+    unchecked : tuple of str
+        What people see in the rules and nobody checked, though no promise depends on it. Training rows and the model,
+        if they are passed, let more be checked.
+    """
+
+    ok: bool
+    failures: tuple[str, ...]
+    checks: tuple[str, ...]
+    unchecked: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is wrong, and everything that people see was checked: "Verified."."""
+        return self.ok and not self.unchecked
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether something is wrong; else it was only not looked at."""
+        return not all(map(_lacks_rows, self.failures))
+
+    @property
+    def lacks_rows(self) -> bool:
+        """Whether nothing was found wrong, but a promise can only be proved with the training rows."""
+        return bool(self.failures) and not self.is_refuted
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def _repr_html_(self) -> str:
+        *lines, verdict = str(self).split("\n")
+        body = "".join(
+            f"<tr><td>{line[0]}</td><td style='text-align:left'>{escape(line[2:])}</td></tr>" for line in lines
+        )
+        return f"<div><p><b>{escape(verdict)}</b></p><table><tbody>{body}</tbody></table></div>"
+
+    def __str__(self) -> str:
+        lines = [f"✓ {check}" for check in self.checks]
+        lines += [f"– {item}" for item in self.unchecked]
+        shown = self.failures[:MOST_FAILURES]
+        lines += [f"{'?' if _lacks_rows(failure) else '✗'} {failure}" for failure in shown]
+        lines += [f"… and {len(self.failures) - len(shown)} more"] if len(self.failures) > len(shown) else []
+        verdict = "NOT verified." if self.is_refuted else "Nothing is wrong, but not everything was checked."
+        return "\n".join([*lines, "Verified." if self.is_complete else verdict])
+
+
+def _lacks_rows(failure: str) -> bool:
+    """Whether a promise was not found broken, but not looked at either."""
+    return failure.endswith((NOT_RECOUNTED, NOT_RECHECKED))
 
 
 @dataclass
@@ -89,6 +154,17 @@ class Case:
     def all_rules(self) -> NDArray[np.int64]:
         """The places of all leaves."""
         return np.arange(len(self.leaves))
+
+    @cached_property
+    def counts_rows(self) -> bool:
+        """Whether rows were counted, so that ties are decided exactly; sums of weights are rounded."""
+        counts = self.record["leaf_counts"]
+        return bool((counts == np.rint(counts)).all())
+
+    @property
+    def among(self) -> str:
+        """Among which rows boxes are compared, where not among all."""
+        return f", checked among rows that satisfy: {'; '.join(self.possible.words)}" if self.possible.words else ""
 
     def rules_with(self, entries: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Mark the rules that have one of the marked edges."""
@@ -155,15 +231,7 @@ WORDS = {"class_counts": "covers", "leaf_counts": "has in its leaf", "decided_co
 def describe_difference(
     what: str, name: str, classes: Sequence[str], again: NDArray[np.float64], stated: NDArray[np.float64]
 ) -> str:
-    """Say how many rows of each class something covers or decides, where that is not what it states.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> again, stated = np.array([0, 1]), np.array([2, 560])
-    >>> describe_difference("The rule of leaf 4", "class_counts", ["late", "paid"], again, stated)
-    'The rule of leaf 4 covers 0 late and 1 paid of these rows, but states 2 late and 560 paid.'
-    """
+    """Say how many rows of each class something covers or decides, where that is not what it states."""
     differing = np.flatnonzero(~np.isclose(again, stated, rtol=ROUNDING, atol=ROUNDING))
     shown = np.arange(len(classes)) if len(classes) <= SHOWN_CLASSES else differing[:SHOWN_CLASSES]
     counted, told = (

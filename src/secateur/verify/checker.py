@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.verify.case import COUNT_TOLERANCE, Case
-from secateur.verify.edits import check_edits
+from secateur.verify.case import COUNT_TOLERANCE, Case, Verification
 from secateur.verify.fields import FIELDS, Check
 from secateur.verify.lists import check_list, check_values_kept_out
 from secateur.verify.promises import EACH_LEAF, check_promises, check_structure
-from secateur.verify.reasons import check_reasons
-from secateur.verify.unseen import check_unseen
-from secateur.verify.verification import Verification
+from secateur.verify.recounts import check_edits, check_reasons, check_unseen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,37 +38,24 @@ def verify_rules(
 ) -> Verification:
     """Check the record of rules against their tree, and against rows if there are any.
 
-    Parameters
-    ----------
-    tree : Tree
-    record : mapping
-        The rules without their words: ``method``, ``parameters``, ``tolerance``, ``is_ranked``, ``is_weighted``; of a
-        file (``is_stored``) ``digest_ok``, ``words_ok`` and, if another version wrote it, ``worded_by``;
-        ``named_rows``, whether the rows have names of columns; for each leaf, in arrays, ``leaf_ids``, ``predictions``,
-        ``class_counts`` and ``leaf_counts`` (NaN where not known); for each edge of each leaf's path, leaf after leaf
-        and root to leaf, ``links``, ``deleted``, ``kinds``, ``before``, ``after``, ``numbers`` and ``nodes``, where
-        ``links[offsets[i]:offsets[i + 1]]`` are those of leaf ``i``. All this before lines were chosen. ``list`` is
-        None, or of a list ``leaves`` (places of the written rules), ``nodes``, ``defaults`` and ``starts`` (where each
-        section begins, the class of its "otherwise", and its first rule), ``shares`` and ``windows`` (what each line
-        states), ``budget``, ``tolerance``, the columns of edges as they are written (``nodes_of_edges`` instead of
-        ``nodes``), ``class_counts`` of the rules, ``decided_counts`` and ``target_moments`` of the lines,
-        ``stands_for`` (places of leaves, for each line) and ``approximates`` (the model that the tree stands in for).
-        ``unseen`` is None, or has ``line_counts``, ``leaf_counts`` and ``squares`` of rows that had no part in making
-        the rules.
-    read_rows : callable, default=None
-        Gives the training rows in parts, each a matrix in the tree's dtype and codes, class indices, weights or None,
-        and of a regression tree the targets, else None; called once, or twice for a list.
-    domain : tuple of (matrix, class_ids), default=None
-        The listed cases of ``mismatch-certified``.
-    comparison : Comparison, default=None
-        How the tree, or for rules that approximate a model how often both agree, compares with the model; None
-        without a model.
-    read_unseen : callable, default=None
-        Gives rows that had no part in making the rules in parts, as ``read_rows`` does; called once.
+    ``record`` has the rules without their words: ``method``, ``parameters``, ``tolerance``, ``is_ranked``,
+    ``is_weighted``; of a file (``is_stored``) ``digest_ok``, ``words_ok`` and, if another version wrote it,
+    ``worded_by``; ``named_rows``, whether the rows have names of columns; for each leaf, in arrays, ``leaf_ids``,
+    ``predictions``, ``class_counts`` and ``leaf_counts`` (NaN where not known); for each edge of each leaf's path, leaf
+    after leaf and root to leaf, ``links``, ``deleted``, ``kinds``, ``before``, ``after``, ``numbers`` and ``nodes``,
+    where ``links[offsets[i]:offsets[i + 1]]`` are those of leaf ``i``. All this before lines were chosen.
 
-    Returns
-    -------
-    Verification
+    ``list`` is None, or of a list ``leaves`` (places of the written rules), ``nodes``, ``defaults`` and ``starts``
+    (where each section begins, the class of its "otherwise", and its first rule), ``shares`` and ``windows`` (what each
+    line states), ``budget``, ``tolerance``, the columns of edges as they are written (``nodes_of_edges`` instead of
+    ``nodes``), ``class_counts`` of the rules, ``decided_counts`` and ``target_moments`` of the lines, ``stands_for``
+    (places of leaves, for each line) and ``approximates`` (the model that the tree stands in for). ``unseen`` is None,
+    or has ``line_counts``, ``leaf_counts`` and ``squares`` of rows that had no part in making the rules.
+
+    ``read_rows`` gives the training rows in parts, each a matrix in the tree's dtype and codes, class indices, weights
+    or None, and of a regression tree the targets, else None; it is called once, or twice for a list. ``read_unseen``
+    does so for rows that had no part in making the rules. ``domain`` are the listed cases of ``mismatch-certified``;
+    ``comparison`` is how the tree, or how often rules that approximate a model agree with it, compares with the model.
     """
     case = Case(tree, record, read_rows, domain)
     if check_structure(case):

@@ -59,15 +59,7 @@ REASONS: Mapping[str, Behind] = {
 
 
 def check_fields(content: Mapping[str, Any], path: str = "") -> None:
-    """Reject a field that is not in the table.
-
-    Examples
-    --------
-    >>> check_fields({"format": "secateur-rules", "approved": True})
-    Traceback (most recent call last):
-    ...
-    secateur.errors.FormatError: The rules JSON has a field 'approved' that no version of it has; it was edited.
-    """
+    """Reject a field that is not in the table."""
     for name, value in content.items():
         inside = f"{path}{name}"
         if inside not in FIELDS:
@@ -81,23 +73,3 @@ def check_fields(content: Mapping[str, Any], path: str = "") -> None:
 
 
 LISTS = {path[: path.index("[]", start) + 2] for path in FIELDS for start in range(len(path)) if "[]" in path[start:]}
-
-
-def describe_fields() -> str:
-    """Write the table of fields in Markdown, as the documentation shows it."""
-    rows = (f"| `{path}` | {field.meaning} | {field.check.value} |" for path, field in FIELDS.items())
-    return "\n".join(["| field | meaning | check |", "|---|---|---|", *rows])
-
-
-def describe_reasons() -> str:
-    """Write the table of the kinds of reasons in Markdown."""
-    rows = (f"| `{kind}` | {behind.meaning} | {'; '.join(_say(behind))} |" for kind, behind in REASONS.items())
-    return "\n".join(["| kind | numbers | check |", "|---|---|---|", *rows])
-
-
-def _say(behind: Behind) -> Iterator[str]:
-    named = {name: check for name, check in behind._asdict().items() if isinstance(check, Check)}
-    for check in Check:
-        names = [f"`{name}`" for name, own in named.items() if own is check]
-        if names:
-            yield f"{', '.join(names)}: {check.value}"

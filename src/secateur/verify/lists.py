@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.verify.boxes import Allowed, Boxes, cut_cell, meet_domains
-from secateur.verify.case import COUNT_TOLERANCE, describe_difference
-from secateur.verify.placed_rows import PlacedRows
+from secateur.verify.boxes import Boxes, cut_cell
+from secateur.verify.case import COUNT_TOLERANCE, NOT_RECOUNTED, describe_difference
+from secateur.verify.placed_rows import PlacedRows, merge_alike
 from secateur.verify.promises import EXACT
-from secateur.verify.verification import NOT_RECOUNTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -102,14 +101,9 @@ class Lines:
     @cached_property
     def section_of_leaf(self) -> NDArray[np.int64]:
         """The section of each leaf: the last that begins on its path, -1 if none does."""
-        case, found = self.case, np.full(len(self.case.leaves), -1)
         number_of = {int(node): number for number, node in enumerate(self.stated["nodes"])}
-        for leaf, node in enumerate(case.leaves.tolist()):
-            while node >= 0:
-                if node in number_of:
-                    found[leaf] = number_of[node]
-                node = int(case.paths.parent[node]) if node else -1
-        return found
+        paths = (_list_path(self.case, leaf) for leaf in self.case.leaves.tolist())
+        return np.array([next((number_of[node] for node in path[::-1] if node in number_of), -1) for path in paths])
 
     @cached_property
     def values(self) -> list[Fraction]:
@@ -144,16 +138,10 @@ class Lines:
         """So close to a tie, fractions decide; beyond, floats do."""
         return float(self.scale) * 1e-8
 
-    @cached_property
-    def is_whole(self) -> bool:
-        """Whether rows were counted, so that ties are decided exactly; sums of weights are rounded."""
-        counts = self.case.record["leaf_counts"]
-        return bool((counts == np.rint(counts)).all())
-
     @property
     def slack(self) -> Fraction:
         """How far rounding may move a share, or a value."""
-        return ROUNDED * self.scale if self.is_whole or self.is_regression else Fraction(1, 10**9)
+        return ROUNDED * self.scale if self.case.counts_rows or self.is_regression else Fraction(1, 10**9)
 
     @cached_property
     def _answered(self) -> dict[tuple[int, float | None], NDArray[np.bool_]]:
@@ -186,10 +174,6 @@ class Lines:
         low, high = ({id(self.values[leaf]): self.values[leaf] for leaf in near}.values() for near in ends)
         return min(low), max(high)
 
-    def name(self, line: int) -> str:
-        """Name a line for people."""
-        return f"Line {line + 1}"
-
 
 def check_list(case: Case, comparison: Comparison | None = None) -> None:
     """Check everything that the lines of a list promise beyond the rules that they were chosen from."""
@@ -201,7 +185,7 @@ def check_list(case: Case, comparison: Comparison | None = None) -> None:
         )
     if _check_sections(case, lines) and _check_shares(case, lines):
         boxes = Boxes(case.tree, case.paths, np.ones(len(case.paths.links), dtype=bool), case.all_rules)
-        is_reached = _are_reached(case, boxes)
+        is_reached = case.possible.find_reached(boxes)
         _check_leaves(case, lines, boxes, is_reached)
         _check_kept(case, lines, boxes, is_reached)
         _check_rows(case, lines)
@@ -213,16 +197,12 @@ def _check_sections(case: Case, lines: Lines) -> bool:
     nodes = np.asarray(stated["nodes"]).tolist()
     broken = [] if len(set(nodes)) == len(nodes) else ["A section is there twice."]
     for leaf in case.leaves.tolist():
-        path, node = [0], leaf
-        while node > 0:
-            path.append(node)
-            node = int(paths.parent[node])
-        begun = len(set(path) & set(nodes))
+        begun = len(set(_list_path(case, leaf)) & set(nodes))
         if begun != 1:
             broken.append(f"Leaf {leaf} belongs to {begun} sections, not to one.")
     if len(np.unique(lines.written)) < len(lines.written):
         broken.append("The rule of a leaf is written twice.")
-    depth = {node: _find_depth(paths.parent, node) for node in nodes}
+    depth = {node: len(_list_path(case, node)) - 1 for node in nodes}
     kinds, before = np.asarray(stated["kinds"]), ~case.deleted
     heading = np.zeros(len(lines.kept), dtype=bool)
     for number, leaf in enumerate(lines.written.tolist() if not broken else ()):
@@ -262,11 +242,12 @@ def _check_sections(case: Case, lines: Lines) -> bool:
     return not broken
 
 
-def _find_depth(parent: NDArray[np.int64], node: int) -> int:
-    depth = 0
-    while node > 0:
-        node, depth = int(parent[node]), depth + 1
-    return depth
+def _list_path(case: Case, node: int) -> list[int]:
+    """List the nodes from one up to the root, which is the last."""
+    path = [node]
+    while path[-1] > 0:
+        path.append(int(case.paths.parent[path[-1]]))
+    return path
 
 
 def _check_shares(case: Case, lines: Lines) -> bool:
@@ -283,7 +264,9 @@ def _check_shares(case: Case, lines: Lines) -> bool:
         is_ordered = low <= high and high - low <= 2 * tolerance + lines.slack
         is_ordered = is_ordered and (lines.is_regression or 0 <= low <= high <= 1)
         if not is_ordered or not high - tolerance - lines.slack <= share <= low + tolerance + lines.slack:
-            broken.append(f"{lines.name(line)} states {shares[line]:.4g}, beyond {tolerance} of an end of its window.")
+            broken.append(
+                f"Line {line + 1} states {shares[line]:.4g}, more than {float(tolerance):g} from an end of its window."
+            )
     if stated.any() or broken:
         what = "value" if lines.is_regression else "share"
         case.report(f"each line states a {what} that is within the tolerance of both ends of its window", broken)
@@ -305,22 +288,22 @@ def _check_leaves(case: Case, lines: Lines, boxes: Boxes, is_reached: NDArray[np
         met = own[_meet(case, boxes, case.paths.links[span][before[span]].tolist(), own)]
         inside = _lie_in(case, boxes, links, own)
         contained[inside] = True
-        inside_of += _compare_leaves(case, lines.name(line), inside, stands_for[line])
+        inside_of += _compare_leaves(case, line, inside, stands_for[line])
         wrong += [
-            f"{lines.name(line)} meets leaf {case.leaves[leaf]}, for which it may not answer."
+            f"Line {line + 1} meets leaf {case.leaves[leaf]}, for which it may not answer."
             for leaf in met[~lines.answers(line)[met]].tolist()
             if lines.classes[line] == case.classes[rule]
         ]
         windows += _compare_window(lines, line, met)
     for section, line in enumerate(lines.rest_lines.tolist()):
         left = np.flatnonzero((lines.section_of_leaf == section) & is_reached & ~contained)
-        inside_of += _compare_leaves(case, lines.name(line), left, stands_for[line])
+        inside_of += _compare_leaves(case, line, left, stands_for[line])
         if not lines.is_exact:
             windows += _check_ends(lines, line, section)
             continue
         wrong += [
-            f"Leaf {case.leaves[leaf]} lies in no rule, and {lines.name(line)[0].lower()}{lines.name(line)[1:]}, the "
-            "“otherwise” of its section, may not answer for it."
+            f"Leaf {case.leaves[leaf]} lies in no rule, and line {line + 1}, the “otherwise” of its section, may not "
+            "answer for it."
             for leaf in left[~lines.answers(line)[left]].tolist()
         ]
         windows += _compare_window(lines, line, left)
@@ -349,16 +332,13 @@ def _check_leaves(case: Case, lines: Lines, boxes: Boxes, is_reached: NDArray[np
         )
 
 
-def _compare_leaves(case: Case, name: str, found: NDArray[np.int64], stated: Iterable[int]) -> list[str]:
-    said = {int(leaf) for leaf in stated}
-    missed, strange = sorted(set(found.tolist()) - said), sorted(said - set(found.tolist()))
-    told = [
-        f"Leaf {case.leaves[leaf]} lies in {name[0].lower()}{name[1:]}, which is not said to stand for it."
-        for leaf in missed
-    ]
-    return told + [
-        f"Leaf {case.leaves[leaf]} does not lie in {name[0].lower()}{name[1:]}, which is said to stand for it."
-        for leaf in strange
+def _compare_leaves(case: Case, line: int, found: NDArray[np.int64], stated: Iterable[int]) -> list[str]:
+    lies, said, name = set(found.tolist()), {int(leaf) for leaf in stated}, f"line {line + 1}"
+    return [
+        f"Leaf {case.leaves[leaf]} lies in {name}, which is not said to stand for it."
+        if leaf in lies
+        else f"Leaf {case.leaves[leaf]} does not lie in {name}, which is said to stand for it."
+        for leaf in sorted(lies ^ said, key=lambda leaf: (leaf in said, leaf))
     ]
 
 
@@ -372,7 +352,7 @@ def _compare_window(lines: Lines, line: int, leaves: NDArray[np.int64]) -> list[
     least, most = lines.find_ends(leaves)
     if is_known and Fraction(low) <= least + lines.slack and Fraction(high) >= most - lines.slack:
         return []
-    return [f"The window of {lines.name(line)[0].lower()}{lines.name(line)[1:]} is not that of the leaves it meets."]
+    return [f"The window of line {line + 1} is not that of the leaves it meets."]
 
 
 def _check_ends(lines: Lines, line: int, section: int) -> list[str]:
@@ -382,7 +362,7 @@ def _check_ends(lines: Lines, line: int, section: int) -> list[str]:
     own = np.flatnonzero((lines.section_of_leaf == section) & (lines.case.classes == lines.classes[line]))
     if all(lines.has_end(float(end), own) for end in lines.stated["windows"][line]):
         return []
-    return [f"The window of {lines.name(line)[0].lower()}{lines.name(line)[1:]} is not one of leaves of its section."]
+    return [f"The window of line {line + 1} is not one of leaves of its section."]
 
 
 def _check_kept(case: Case, lines: Lines, boxes: Boxes, is_reached: NDArray[np.bool_]) -> None:
@@ -414,7 +394,7 @@ def check_values_kept_out(case: Case) -> None:
     def is_foreign(rule: int, leaf: int) -> bool:
         return abs(Fraction(own[rule]) - Fraction(own[leaf])) > tolerance
 
-    broken = _find_idle(case, boxes, _are_reached(case, boxes), judged, nodes, ~case.deleted, is_foreign)
+    broken = _find_idle(case, boxes, case.possible.find_reached(boxes), judged, nodes, ~case.deleted, is_foreign)
     case.report("without any of its conditions a rule would meet a leaf whose value is too far away", broken)
 
 
@@ -440,20 +420,9 @@ def _find_idle(
     return broken
 
 
-def _read_cell(case: Case, links: Iterable[int]) -> dict[int, Allowed]:
-    """What edges allow each feature together."""
-    cell: dict[int, Allowed] = {}
-    for link in links:
-        node = int(case.paths.parent[link])
-        feature = int(case.tree.feature[node])
-        whole = cell.get(feature) or Allowed(*case.possible.domain(feature))
-        cell[feature] = cut_cell(case.tree, case.paths, node, bool(case.paths.is_left[link]), whole)
-    return cell
-
-
 def _meet(case: Case, boxes: Boxes, links: Iterable[int], places: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Mark those of some leaves that a possible row reaches which satisfies some edges."""
-    cell, met = _read_cell(case, links), np.ones(len(places), dtype=bool)
+    cell, met = case.possible.cut(case.paths, links), np.ones(len(places), dtype=bool)
     for feature, allowed in cell.items():
         met[met] = boxes.meet(feature, places[met], allowed, case.possible)
     met[met] = case.possible.find_states(boxes, places[met], cell)
@@ -467,21 +436,12 @@ def _lie_in(case: Case, boxes: Boxes, links: Iterable[int], places: NDArray[np.i
     for link in links:
         node = int(paths.parent[link])
         feature = int(tree.feature[node])
-        whole = Allowed(*case.possible.domain(feature))
-        other = {feature: cut_cell(tree, paths, node, not paths.is_left[link], whole)}
+        other = {feature: cut_cell(tree, paths, node, not paths.is_left[link], case.possible.domain(feature))}
         fails = boxes.meet(feature, places, other[feature], case.possible)
         fails[fails] = case.possible.find_states(boxes, places[fails], other, feature)
         fails[fails] = case.possible.find_rows(boxes, places[fails], other)
         places = places[~fails]
     return places
-
-
-def _are_reached(case: Case, boxes: Boxes) -> NDArray[np.bool_]:
-    """Mark the leaves that a possible row reaches."""
-    own = case.all_rules
-    reached = boxes.is_possible & meet_domains(boxes, own, case.possible)
-    reached[reached] = case.possible.find_rows(boxes, own[reached], {})
-    return reached
 
 
 def _check_rows(case: Case, lines: Lines) -> None:
@@ -499,6 +459,8 @@ def _check_rows(case: Case, lines: Lines) -> None:
     powers = np.zeros((n_lines, 3))  # of weights, targets less a line's value, and squares of that
     for matrix, class_ids, weights, targets in case.read_rows():
         heavy = np.ones(len(matrix)) if weights is None else weights
+        if targets is None:
+            matrix, class_ids, heavy, _ = merge_alike(case.tree, case.paths.limit, matrix, class_ids, weights)
         rows = PlacedRows(case.tree, matrix)
         leaf = rows.leaf_place(case.leaves)
         winner = lines.rest_lines[lines.section_of_leaf[leaf]]
@@ -518,8 +480,8 @@ def _check_rows(case: Case, lines: Lines) -> None:
         said = case.classes[leaf]
         off += np.bincount(said[wrong], heavy[wrong], n_classes)
         total += np.bincount(said, heavy, n_classes)
-    _compare(case, lines, "class_counts", covered, [lines.name(line) for line in lines.line_of_rule.tolist()])
-    _compare(case, lines, "decided_counts", decided, [lines.name(line) for line in range(n_lines)])
+    _compare(case, lines, "class_counts", covered, lines.line_of_rule)
+    _compare(case, lines, "decided_counts", decided, np.arange(n_lines))
     if lines.stated["target_moments"] is not None:
         moments = np.asarray(lines.stated["target_moments"])
         compare_targets(case, np.asarray(lines.stated["shares"]), moments, powers, "targets")
@@ -557,7 +519,7 @@ def compare_targets(
     )
 
 
-def _compare(case: Case, lines: Lines, name: str, again: NDArray[np.float64], titles: list[str]) -> None:
+def _compare(case: Case, lines: Lines, name: str, again: NDArray[np.float64], lines_of: NDArray[np.int64]) -> None:
     stated = np.asarray(lines.stated[name], dtype=np.float64)
     known: NDArray[np.bool_] = ~np.asarray(np.isnan(stated).any(axis=1))
     # A budget was spent on rows, so that they were known; what very many rules cover is not counted.
@@ -570,7 +532,7 @@ def _compare(case: Case, lines: Lines, name: str, again: NDArray[np.float64], ti
     case.report(
         f"{RECOUNTED[name]} recounted{'' if known.all() else ', where they are stated'}",
         [
-            describe_difference(titles[place], name, case.tree.class_names, again[place], stated[place])
+            describe_difference(f"Line {lines_of[place] + 1}", name, case.tree.class_names, again[place], stated[place])
             for place in np.flatnonzero(differs).tolist()
         ],
     )

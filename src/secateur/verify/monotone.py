@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.verify.boxes import Boxes, find_foreign_leaves, meet_domains
+from secateur.verify.boxes import Allowed, Boxes, find_foreign_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,14 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secateur.tree.tree import Tree
-    from secateur.verify.boxes import Paths
-    from secateur.verify.possible import Possible
+    from secateur.verify.boxes import Paths, Possible
 
 # Every combination of what columns hold together is tried, and every two that are possible are compared.
 MOST_COMBINATIONS = 1 << 16
 MOST_STATES = 1 << 13
-# A set that a path leaves a column: numbers above the first and up to the second, marked codes, NaN or not.
-Held = tuple[float, float, "NDArray[np.bool_] | None", bool]
 
 
 def check_signs(tree: Tree, signs: Any) -> str | None:
@@ -71,22 +68,24 @@ class Monotone:
     @cached_property
     def ties(self) -> list[_Tie]:
         """The columns that belong together, some of them with a sign."""
+        return [_Tie(self, sorted(columns)) for columns in self.bundles if any(self.signs[one] for one in columns)]
+
+    @cached_property
+    def bundles(self) -> list[set[int]]:
+        """The columns that belong together, signed or not."""
         found = [set(group.features) for group in self.possible.groups]
-        found += [
-            {*self._members(known.premise), *self._members(known.conclusion)} for known in self.possible.implications
-        ]
+        for known in self.possible.implications:
+            found.append({*self.members(known.premise), *self.members(known.conclusion)})
         joined: list[set[int]] = []
         for together in found:
             apart = [other for other in joined if not other & together]
             joined = [*apart, together.union(*(other for other in joined if other & together))]
-        return [_Tie(self, sorted(columns)) for columns in joined if any(self.signs[column] for column in columns)]
+        return joined
 
     @cached_property
     def tied(self) -> set[int]:
-        """Every column that belongs to others, signed or not."""
-        implied = (c for known in self.possible.implications for c in (known.premise, known.conclusion))
-        grouped = (feature for group in self.possible.groups for feature in group.features)
-        return {*grouped, *(feature for claim in implied for feature in self._members(claim))}
+        """Every column that belongs to others."""
+        return set[int]().union(*self.bundles)
 
     @cached_property
     def too_many(self) -> str | None:
@@ -101,7 +100,7 @@ class Monotone:
         """Find a leaf of the second class, and one of the first that a larger row reaches; None if there are none."""
         tree, paths, leaves = self.tree, self.paths, self.paths.leaves
         for boxes in self._make_boxes(self.every, np.flatnonzero(self.classes == 1)):
-            raised = Boxes(tree, paths, self.every, boxes.rules[self._is_reached(boxes)])
+            raised = Boxes(tree, paths, self.every, boxes.rules[self.possible.find_reached(boxes)])
             self._raise(raised)
             second = np.ones(len(raised.rules), dtype=np.int64)
             for leaf, rules in find_foreign_leaves(tree, paths, raised, second, self.possible):
@@ -116,17 +115,10 @@ class Monotone:
         widened = np.unique(paths.rule[deleted]).astype(np.int64)
         reached: set[int] = set()
         for boxes in self._make_boxes(self.every, widened):
-            reached |= set(boxes.rules[self._is_reached(boxes)].tolist())
+            reached |= set(boxes.rules[self.possible.find_reached(boxes)].tolist())
         unreached = [rule for rule in widened.tolist() if rule not in reached]
         uncovered = [rule for rule in widened.tolist() if rule in reached and not self._is_covered(rule, deleted)]
         return unreached, uncovered
-
-    def _is_reached(self, boxes: Boxes) -> NDArray[np.bool_]:
-        """Mark the boxes that hold a possible row."""
-        places = np.arange(len(boxes.rules))
-        reached = boxes.is_possible & meet_domains(boxes, places, self.possible)
-        reached[reached] = self.possible.find_rows(boxes, places[reached], {})
-        return reached
 
     def _raise(self, boxes: Boxes) -> None:
         """Add to boxes whatever lies above one of their rows; tied columns may then hold anything."""
@@ -156,8 +148,8 @@ class Monotone:
         """Whether every row of the shortened rule can be moved into the whole rule, against the rule's class."""
         span = slice(int(self.paths.offsets[rule]), int(self.paths.offsets[rule + 1]))
         links, gone = self.paths.links[span].tolist(), deleted[span].tolist()
-        whole = self.hold(links)
-        kept = self.hold([link for link, is_gone in zip(links, gone, strict=True) if not is_gone])
+        whole = self.possible.cut(self.paths, links)
+        kept = self.possible.cut(self.paths, [link for link, is_gone in zip(links, gone, strict=True) if not is_gone])
         class_id = int(self.classes[rule])
         lost = [link for link, is_gone in zip(links, gone, strict=True) if is_gone]
         touched = {int(self.tree.feature[self.paths.parent[link]]) for link in lost}
@@ -182,14 +174,14 @@ class Monotone:
                 return False
         return True
 
-    def _differs(self, feature: int, kept: Mapping[int, Held], whole: Mapping[int, Held]) -> bool:
+    def _differs(self, feature: int, kept: Mapping[int, Allowed], whole: Mapping[int, Allowed]) -> bool:
         """Whether the shortened rule leaves a column more than the whole rule: what the rest implies cuts nothing."""
         before, after = kept.get(feature) or self.possible.domain(feature), whole[feature]
         if before[2] is not None and after[2] is not None and (before[2] != after[2]).any():
             return True
         return (before[:2], before[3]) != (after[:2], after[3])
 
-    def _can_move(self, feature: int, before: Held, after: Held, favour: int) -> bool:
+    def _can_move(self, feature: int, before: Allowed, after: Allowed, favour: int) -> bool:
         """Whether every number of one interval can fall (if larger ones favour the class) into a part of it."""
         has_number = self.possible.has_number
         if not has_number(feature, *before[:2]):
@@ -200,30 +192,13 @@ class Monotone:
         loses_large = bool(has_number(feature, after[1], before[1]))
         return not (loses_small and favour >= 0) and not (loses_large and favour <= 0)
 
-    def hold(self, links: Iterable[int]) -> dict[int, Held]:
-        """Find what links leave each column that they test, of what it may hold."""
-        held: dict[int, Held] = {}
-        for link in links:
-            node, to_left = int(self.paths.parent[link]), bool(self.paths.is_left[link])
-            feature = int(self.tree.feature[node])
-            low, high, codes, missing = held.get(feature) or self.possible.domain(feature)
-            missing = missing and bool(self.tree.missing_left[node]) == to_left
-            if codes is None:
-                limit = float(self.paths.limit[node])
-                low, high = (low, min(high, limit)) if to_left else (max(low, limit), high)
-            else:
-                goes = np.isin(np.arange(len(codes)), self.tree.left_codes(node))
-                codes = codes & (goes == to_left)
-            held[feature] = low, high, codes, missing
-        return held
-
-    def hold_leaf(self, leaf: int) -> dict[int, Held]:
+    def hold_leaf(self, leaf: int) -> dict[int, Allowed]:
         """Find what its path leaves each column that leads to a leaf."""
         links = []
         while leaf > 0:
             links.append(leaf)
             leaf = int(self.paths.parent[leaf])
-        return self.hold(links)
+        return self.possible.cut(self.paths, links)
 
     def _rank(self, feature: int) -> NDArray[np.float64] | None:
         """Rank the codes of ordered categories, or of the cells of a number; None elsewhere."""
@@ -247,13 +222,10 @@ class Monotone:
             above |= ranks[:, None] <= ranks
         return above
 
-    def _members(self, claim: Any) -> tuple[int, ...]:
-        n_features = self.tree.n_features
-        return (
-            (claim.subject,)
-            if claim.subject < n_features
-            else self.possible.groups[claim.subject - n_features].features
-        )
+    def members(self, claim: Any) -> tuple[int, ...]:
+        """The columns that a claim is about."""
+        place = claim.subject - self.tree.n_features
+        return (claim.subject,) if place < 0 else self.possible.groups[place].features
 
 
 class _Tie:
@@ -272,7 +244,7 @@ class _Tie:
         self._raised: dict[int, NDArray[np.bool_]] = {}
 
     @cached_property
-    def states(self) -> list[dict[int, Held]]:
+    def states(self) -> list[dict[int, Allowed]]:
         """The states that satisfy the facts, each with what every column holds in it."""
         return [state for state in self._combine() if self._is_possible(state)]
 
@@ -301,12 +273,12 @@ class _Tie:
             self._raised[lower] = np.asarray(self.above[self._within(self.owner.hold_leaf(lower))].any(axis=0))
         return bool((self._raised[lower] & self._within(self.owner.hold_leaf(upper))).any())
 
-    def can_move(self, kept: Mapping[int, Held], whole: Mapping[int, Held], class_id: int) -> bool:
+    def can_move(self, kept: Mapping[int, Allowed], whole: Mapping[int, Allowed], class_id: int) -> bool:
         """Whether every state of a shortened rule can be moved into the whole rule, against its class."""
         below = self.above.T if class_id == 1 else self.above
         return bool(below[np.ix_(self._within(kept), self._within(whole))].any(axis=1).all())
 
-    def _within(self, held: Mapping[int, Held]) -> NDArray[np.bool_]:
+    def _within(self, held: Mapping[int, Allowed]) -> NDArray[np.bool_]:
         """Mark the states that lie in a box; no side of a box runs through what a column holds in a state."""
         return np.array(
             [
@@ -316,28 +288,29 @@ class _Tie:
             dtype=bool,
         )
 
-    def _cells(self, column: int) -> Iterator[Held]:
+    def _cells(self, column: int) -> Iterator[Allowed]:
         """Cut what a column may hold where a split or a fact does."""
         tree, possible = self.owner.tree, self.owner.possible
         low, high, codes, missing = possible.domain(column)
         if missing:
-            yield math.inf, math.inf, None if codes is None else np.zeros_like(codes), True
+            yield Allowed(math.inf, math.inf, None if codes is None else np.zeros_like(codes), True)
         if codes is not None:
             for code in np.flatnonzero(codes).tolist():
-                yield -math.inf, math.inf, np.arange(len(codes)) == code, False
+                yield Allowed(-math.inf, math.inf, np.arange(len(codes)) == code, False)
             return
         claims = [c for known in possible.implications for c in (known.premise, known.conclusion)]
         ends = {end for claim in claims if claim.subject == column for end in claim.region[:2]}
         ends |= set(self.owner.paths.limit[tree.feature == column].tolist())
         for first, last in itertools.pairwise([low, *sorted(end for end in ends if low < end < high), high]):
             if possible.has_number(column, first, last):
-                yield first, last, None, False
+                yield Allowed(first, last, None, False)
 
-    def _combine(self) -> Iterator[dict[int, Held]]:
+    def _combine(self) -> Iterator[dict[int, Allowed]]:
         """List every combination of the groups' states and the other columns' cells."""
-        options: list[list[dict[int, Held]]] = [
+        points = [Allowed(math.nextafter(value, -math.inf), value, None, False) for value in (0.0, 1.0)]
+        options: list[list[dict[int, Allowed]]] = [
             [
-                {feature: _point(float(place == one)) for place, feature in enumerate(group.features)}
+                {feature: points[place == one] for place, feature in enumerate(group.features)}
                 for one in range(len(group.features) + 1)
             ]
             for _, group in self.groups
@@ -346,29 +319,26 @@ class _Tie:
         for chosen in itertools.product(*options):
             yield {column: held for part in chosen for column, held in part.items()}
 
-    def _is_possible(self, state: Mapping[int, Held]) -> bool:
+    def _is_possible(self, state: Mapping[int, Allowed]) -> bool:
         """Whether a state satisfies the facts about its columns."""
         possible, n_features = self.owner.possible, self.owner.tree.n_features
 
         def holds(claim: Any) -> bool:
             if claim.subject < n_features:
-                region = claim.region
-                codes = (
-                    None
-                    if region.codes is None
-                    else np.isin(np.arange(_size(state[claim.subject])), list(region.codes))
-                )
-                return _is_part(state[claim.subject], (region.low, region.high, codes, region.missing))
+                low, high, listed, missing = claim.region
+                own = state[claim.subject]
+                codes = None if own.codes is None else np.isin(np.arange(len(own.codes)), list(listed))
+                return _is_part(own, Allowed(low, high, codes, missing))
             features = possible.groups[claim.subject - n_features].features
             ones = [place for place, feature in enumerate(features) if state[feature][1] == 1.0]
             return (ones[0] if ones else len(features)) in claim.region.codes
 
         places = {n_features + place for place, _ in self.groups}
         own = [claim for claim in possible.claims if claim.subject in places or claim.subject in state]
-        implied = [k for k in possible.implications if self.owner._members(k.premise)[0] in state]
+        implied = [k for k in possible.implications if self.owner.members(k.premise)[0] in state]
         return all(map(holds, own)) and all(not holds(k.premise) or holds(k.conclusion) for k in implied)
 
-    def _place(self, column: int, held: Held) -> float:
+    def _place(self, column: int, held: Allowed) -> float:
         """Where a column's value lies among others; NaN if it compares with itself alone."""
         _, high, codes, missing = held
         if missing:
@@ -376,15 +346,7 @@ class _Tie:
         return high if codes is None else float(self.owner.ranks[column][codes.argmax()])
 
 
-def _point(value: float) -> Held:
-    return math.nextafter(value, -math.inf), value, None, False
-
-
-def _size(held: Held) -> int:
-    return 0 if held[2] is None else len(held[2])
-
-
-def _is_part(part: Held, whole: Held) -> bool:
+def _is_part(part: Allowed, whole: Allowed) -> bool:
     """Whether what a column holds in a state lies in a set that runs through no state."""
     low, high, codes, missing = part
     if missing:

@@ -1,14 +1,10 @@
-"""Put rows where they go in the tree, and find those that satisfy a rule.
-
-Where a box allows the numbers of a feature, only their places among the limits of all boxes matter: columns of such
-places are small integers, and a condition is a comparison of these.
-"""
+"""Put rows where they go in the tree, and find those that satisfy a rule."""
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +18,62 @@ if TYPE_CHECKING:
     from secateur.tree.tree import Tree
     from secateur.verify.boxes import Boxes
 
-UNBOUNDED = -1  # the end of places that have none
+MOST_KINDS = 1 << 22  # of rows that a test, or their class, tells apart
+MERGED_ROWS = 1 << 16  # rows that are looked at together
+FEW_LIMITS = 32  # with more, a value is searched for among them
+
+
+class Kinds(NamedTuple):
+    """Rows, one for all that no test of the tree tells apart and that have the same class."""
+
+    matrix: NDArray[Any]
+    class_ids: NDArray[np.int64]
+    weights: NDArray[np.float64]  # of all rows of a kind
+    first: NDArray[np.int64]  # the first of them
+
+
+def merge_alike(
+    tree: Tree,
+    limit: NDArray[np.float64],
+    matrix: NDArray[Any],
+    class_ids: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+) -> Kinds:
+    """Merge rows that no test tells apart; where there may be too many kinds, each row stays as it is.
+
+    ``limit`` is the largest number that goes left at each node. A number's place is how many limits of its feature it
+    exceeds, a code is its own place, and NaN has the last; the places of all features make the number of a kind.
+    """
+    asked = [(feature, tree.feature == feature) for feature in np.unique(tree.feature[tree.feature >= 0]).tolist()]
+    codes = [tree.categories[feature] for feature, _ in asked]
+    limits = [np.unique(limit[nodes]).astype(matrix.dtype) for _, nodes in asked]
+    sizes = [2 + len(some if own is None else own) for own, some in zip(codes, limits, strict=True)]
+    n_kinds = tree.n_classes * math.prod(sizes)
+    if n_kinds > min(MOST_KINDS, 2 * len(matrix)):
+        heavy = np.ones(len(matrix)) if weights is None else weights
+        return Kinds(matrix, class_ids, heavy, np.arange(len(matrix)))
+    kind = np.array(class_ids, dtype=np.int64)
+    for begin in range(0, len(matrix), MERGED_ROWS):
+        own = kind[begin : begin + MERGED_ROWS]
+        for (feature, _), levels, some, size in zip(asked, codes, limits, sizes, strict=True):
+            values = np.ascontiguousarray(matrix[begin : begin + MERGED_ROWS, feature])
+            missing = np.isnan(values)
+            if levels is not None:
+                place = np.where(missing, 0, values).astype(np.int64)
+            elif len(some) > FEW_LIMITS:
+                place = np.searchsorted(some, values)
+            else:
+                place = np.zeros(len(values), dtype=np.int8)
+                for one in some:
+                    place += values > one
+            place[missing] = size - 1
+            own *= size
+            own += place
+    weight = np.bincount(kind, weights, n_kinds).astype(np.float64)
+    first = np.full(n_kinds, -1, dtype=np.int64)
+    first[kind[::-1]] = np.arange(len(kind))[::-1]  # of several, the last that is written stays
+    found = np.flatnonzero(first >= 0)
+    return Kinds(matrix[first[found]], class_ids[first[found]], weight[found], first[found])
 
 
 class PlacedRows:
@@ -57,39 +108,41 @@ class PlacedRows:
     def satisfying(self, boxes: Boxes, top: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """List boxes, by their place among these, with the rows in each; all of them are known to pass its top node.
 
-        The search looks at the fewest rows that are known to hold them all: those that pass the node, or those that the
-        box allows one of its features. Either lie side by side in an order of the rows, and so do their values if the
-        columns are put in that order: boxes that look at the same order are done together.
+        Of the rows that pass the node, those are looked up first that the box allows the feature that it narrows most.
         """
-        ranked = _Ranked(self, boxes)
-        n_allowed = ranked.last - ranked.first + boxes.missing * self.n_missing[:, None]
-        n_allowed[~boxes.is_restricted] = self.n_rows
-        n_passing = self.last[top] - self.first[top]
-        narrowest = n_allowed.argmin(axis=0) if len(n_allowed) else np.full(len(top), -1)
-        looked_at = np.where(n_allowed.min(axis=0, initial=self.n_rows) < n_passing, narrowest, -1)
-        for narrow in np.unique(looked_at).tolist():
-            places = np.flatnonzero(looked_at == narrow)
-            first, last, order = self.first[top[places]], self.last[top[places]], self.order
-            tested = boxes.is_restricted[:, places].T.copy()
-            is_missing_in = np.zeros(len(places), dtype=bool)
-            if narrow >= 0:
-                first, last, order = ranked.first[narrow, places], ranked.last[narrow, places], self.sorted[narrow]
-                tested[:, narrow] = False
-                is_missing_in = boxes.missing[narrow, places] & (self.n_missing[narrow] > 0)
-            columns = _Arranged(ranked.columns, order, keep=int((last - first).sum()) > self.n_rows)
-            tests = ranked.list_tests(places, tested)
-            spans = zip(places.tolist(), tests, first.tolist(), last.tolist(), is_missing_in.tolist(), strict=True)
-            for place, asked, begin, end, also_missing in spans:
-                inside = columns.find_rows(asked, begin, end)
-                if also_missing:  # NaN is sorted behind all numbers
-                    unknown = columns.find_rows(asked, self.n_rows - int(self.n_missing[narrow]), self.n_rows)
-                    inside = np.concatenate([inside, unknown])
-                yield place, inside
+        low, high = boxes.low.astype(self.values.dtype), boxes.high.astype(self.values.dtype)
+        n_allowed = np.full(low.shape, self.n_rows)
+        for row, feature in enumerate(boxes.features.tolist()):
+            if feature not in boxes.codes:
+                ends = (np.searchsorted(self.sorted[row], end, side="right") for end in (high[row], low[row]))
+                n_allowed[row] = np.subtract(*ends)
+        n_allowed[~boxes.is_restricted] = self.n_rows + 1
+        by_narrowness = n_allowed.argsort(axis=0).T.tolist()
+        n_asked = boxes.is_restricted.sum(axis=0).tolist()
+        for place, node in enumerate(top.tolist()):
+            first, last = self.first[node], self.last[node]
+            inside: NDArray[np.int64] | None = None
+            for row in by_narrowness[place][: n_asked[place]]:
+                column = self.arranged[row, first:last] if inside is None else self.arranged[row].take(inside)
+                codes = boxes.codes.get(int(boxes.features[row]))
+                if codes is None:
+                    held = (column > low[row, place]) & (column <= high[row, place])
+                else:
+                    held = codes[place][np.nan_to_num(column).astype(np.int64)] & ~np.isnan(column)
+                if self.n_missing[row] and boxes.missing[row, place]:
+                    held |= np.isnan(column)
+                inside = first + held.nonzero()[0] if inside is None else inside[held.nonzero()[0]]
+            yield place, self.order[first:last] if inside is None else self.order[inside]
 
     @cached_property
-    def sorted(self) -> list[NDArray[np.int64]]:
-        """The rows in the order of each tested feature, NaN last."""
-        return [order_by_value(column) for column in self.values]
+    def arranged(self) -> NDArray[Any]:
+        """The values of each tested feature, with the rows in the order of their leaves."""
+        return np.ascontiguousarray(self.values[:, self.order])
+
+    @cached_property
+    def sorted(self) -> NDArray[Any]:
+        """The values of each tested feature in their own order, NaN last."""
+        return np.sort(self.values, axis=1)
 
     def _walk(self, tree: Tree) -> NDArray[np.int64]:
         """Find the leaf that each row reaches; all rows go down together, a level at a time."""
@@ -116,120 +169,3 @@ class PlacedRows:
             at[going] = nodes = np.where(left, tree.children_left[nodes], tree.children_right[nodes])
             going = going[is_inner[nodes]]
         return at
-
-
-class _Ranked:
-    """Columns of the places that values have among the limits of some boxes, and the places that each box allows.
-
-    The place of a number is how many of the limits it exceeds; infinity is the last of them. A code is its own place.
-    NaN has a place behind all others. A box allows the places from ``begin`` up to, but not including, ``end``, and the
-    rows with such numbers lie from ``first`` to ``last`` among the sorted ones.
-    """
-
-    def __init__(self, rows: PlacedRows, boxes: Boxes) -> None:
-        self.boxes, self.has_missing = boxes, rows.n_missing > 0
-        self.columns: list[NDArray[Any]] = []
-        self.n_places = np.zeros(len(boxes.features), dtype=np.int64)  # without that of NaN
-        self.begin, self.end, self.first, self.last = np.zeros((4, *boxes.low.shape), dtype=np.int64)
-        for row, feature in enumerate(boxes.features.tolist()):
-            values = rows.values[row]
-            if feature in boxes.codes:
-                n_places = boxes.codes[feature].shape[1]
-                places = np.where(np.isnan(values), n_places, values)
-                self.last[row] = rows.n_rows  # a set of codes is no interval: such a feature is never the narrowest
-            else:
-                low, high, order = boxes.low[row], boxes.high[row], rows.sorted[row]
-                limits = np.unique(np.concatenate([low[low > -np.inf], high, [np.inf]]))
-                n_places = len(limits)
-                begin = self.begin[row] = np.searchsorted(limits, low, side="right")
-                end = self.end[row] = np.maximum(begin, np.searchsorted(limits, high, side="right"))
-                n_up_to = np.searchsorted(values[order], limits, side="right")
-                bounds = np.concatenate([[0], n_up_to, [rows.n_rows]])
-                self.first[row], self.last[row] = bounds[begin], bounds[end]
-                places = np.empty(rows.n_rows, dtype=np.min_scalar_type(n_places))
-                places[order] = np.repeat(np.arange(n_places + 1, dtype=places.dtype), np.diff(bounds))
-            self.columns.append(places.astype(np.min_scalar_type(n_places)))
-            self.n_places[row] = n_places
-
-    def list_tests(
-        self, places: NDArray[np.int64], tested: NDArray[np.bool_]
-    ) -> Iterator[list[tuple[int, int, int, NDArray[np.bool_] | None]]]:
-        """List, box by box, what is to be asked of the marked features: the range of places, or marks of them."""
-        which, row = tested.nonzero()
-        place = places[which]
-        begin, end = self.begin[row, place], self.end[row, place]
-        missing = self.boxes.missing[row, place] & self.has_missing[row]
-        in_set = np.isin(row, [self.boxes.row_of[feature] for feature in self.boxes.codes])
-        in_set |= missing & (end < self.n_places[row])
-        end[(end == self.n_places[row]) & (missing | ~self.has_missing[row])] = UNBOUNDED
-        marks: list[NDArray[np.bool_] | None] = [None] * len(row)
-        for entry in np.flatnonzero(in_set).tolist():
-            marks[entry] = self._mark(int(row[entry]), int(place[entry]))
-        asked = list(zip(row.tolist(), begin.tolist(), end.tolist(), marks, strict=True))
-        for first, last in pairwise([0, *tested.sum(axis=1).cumsum().tolist()]):
-            yield asked[first:last]
-
-    def _mark(self, row: int, place: int) -> NDArray[np.bool_]:
-        """Mark the places that a box allows."""
-        codes = self.boxes.codes.get(int(self.boxes.features[row]))
-        marked = np.zeros(self.n_places[row] + 1, dtype=bool)
-        marked[-1] = self.boxes.missing[row, place]
-        if codes is None:
-            marked[self.begin[row, place] : self.end[row, place]] = True
-        else:
-            marked[:-1] = codes[place]
-        return marked
-
-
-class _Arranged:
-    """Columns in an order of the rows; if the whole order is looked at again and again, they are kept in it."""
-
-    def __init__(self, columns: list[NDArray[Any]], order: NDArray[np.int64], *, keep: bool) -> None:
-        self.columns, self.order, self.keep = columns, order, keep
-        self.kept: list[NDArray[Any] | None] = [None] * len(columns)
-
-    def find_rows(
-        self, asked: list[tuple[int, int, int, NDArray[np.bool_] | None]], first: int, last: int
-    ) -> NDArray[np.int64]:
-        """Find the rows that are allowed all that is asked, among some that lie side by side."""
-        held: NDArray[np.bool_] | None = None
-        for row, begin, end, marks in asked:
-            column = self.between(row, first, last)
-            if marks is not None:
-                found = marks[column]
-            elif end == UNBOUNDED:
-                found = column >= begin
-            elif not begin:
-                found = column < end
-            else:
-                found = column - begin < end - begin  # unsigned: what lies below wraps around to far above
-            held = found if held is None else np.logical_and(held, found, out=held)
-        rows: NDArray[np.int64] = self.order[first:last]
-        return rows if held is None else rows[held.nonzero()[0]]  # faster than by the marks themselves
-
-    def between(self, row: int, first: int, last: int) -> NDArray[Any]:
-        """The places of a feature's values, for rows that lie side by side."""
-        if not self.keep:
-            return self.columns[row][self.order[first:last]]
-        kept = self.kept[row]
-        if kept is None:
-            kept = self.kept[row] = self.columns[row].take(self.order)
-        return kept[first:last]
-
-
-def order_by_value(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Order rows by a column of floats, NaN last: as argsort does, but in time that grows with the rows alone.
-
-    Floats without sign are in the order of their bits. numpy sorts integers of 16 bits, and only these, by counting
-    them; a stable order by each 16 bits in turn, the highest last, is the order by all of them.
-    """
-    kind = {4: np.uint32, 8: np.uint64}[values.itemsize]
-    plain = np.where(np.isnan(values), np.nan, values)  # NaN may have a sign
-    bits = plain.view(kind)
-    sign = kind(1 << (8 * values.itemsize - 1))
-    bits = np.where(bits & sign, ~bits, bits | sign)
-    order = np.arange(len(values))
-    for shift in range(0, 8 * values.itemsize, 16):
-        digits = (bits >> kind(shift)).astype(np.uint16)
-        order = order[np.argsort(digits[order], kind="stable")]
-    return order

@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import shorten
-from secateur.verify.boxes import find_foreign_leaves
+from secateur.verify.boxes import Possible, find_foreign_leaves
 from secateur.verify.case import (
     COUNT_TOLERANCE,
+    NOT_RECHECKED,
+    NOT_RECOUNTED,
+    SHOWN_FAILURES,
     Case,
     Counted,
     compare_totals,
@@ -20,9 +23,7 @@ from secateur.verify.case import (
     find_shares,
 )
 from secateur.verify.monotone import Monotone, check_signs
-from secateur.verify.placed_rows import PlacedRows
-from secateur.verify.possible import Possible
-from secateur.verify.verification import NOT_RECHECKED, NOT_RECOUNTED, SHOWN_FAILURES
+from secateur.verify.placed_rows import PlacedRows, merge_alike
 
 EXACT = ("none", "sibling", "redundancy", "exact", "faithful")
 WITHIN_TOLERANCE = ("faithful", "mismatch")
@@ -30,7 +31,6 @@ PROTECTING = ("faithful",)
 CERTIFIED = ("mismatch-certified",)
 BUDGETED = ("budgeted",)
 UNPROMISED = ("quinlan",)
-EXACT_FIRST = ("budgeted",)
 EXACT_KIND = "no-foreign-leaf"
 EACH_LEAF = "one rule for each leaf, made of its path's conditions, with its class"
 
@@ -75,7 +75,7 @@ def check_promises(case: Case) -> None:
         )
     if case.tree.values is not None:
         _check_values(case)
-    elif method in EXACT or method in EXACT_FIRST:
+    elif method in EXACT or method in BUDGETED:
         _check_boxes(case)
     if method in PROTECTING and case.parameters.get("protect", True):
         _check_protection(case)
@@ -103,12 +103,8 @@ def _check_values(case: Case) -> None:
                         f"The rule of leaf {case.leaves[rule]} also covers rows of leaf {leaf}, whose value is more "
                         f"than {float(tolerance):g} away."
                     )
-    among = f", checked among rows that satisfy: {'; '.join(case.possible.words)}" if case.possible.words else ""
-    case.report(
-        f"no deletion lets a rule meet a leaf whose value is more than {float(tolerance):g} away (all pairs of boxes "
-        f"compared){among}",
-        broken,
-    )
+    far = f"whose value is more than {float(tolerance):g} away (all pairs of boxes compared)"
+    case.report(f"no deletion lets a rule meet a leaf {far}{case.among}", broken)
 
 
 def _check_boxes(case: Case) -> None:
@@ -123,8 +119,7 @@ def _check_boxes(case: Case) -> None:
         for leaf, rules in found:
             met[rules] = np.minimum(met[rules], place_of[leaf])
     case.report(
-        "no exact deletion lets a rule meet a leaf of another class (all pairs of boxes compared)"
-        + (f", checked among rows that satisfy: {'; '.join(case.possible.words)}" if case.possible.words else ""),
+        f"no exact deletion lets a rule meet a leaf of another class (all pairs of boxes compared){case.among}",
         [
             f"The rule of leaf {case.leaves[rule]} also covers rows of leaf {case.leaves[met[rule]]}, which "
             "predicts another class: its exact deletions do not preserve the tree's predictions."
@@ -138,18 +133,15 @@ def _count_rows(case: Case) -> Counted | None:
     if case.read_rows is None:
         return None
     counted = Counted(*np.zeros((2, len(case.leaves), case.tree.n_classes)))
-    for matrix, class_ids, weights, _ in case.read_rows():
-        rows = PlacedRows(case.tree, matrix)
-        heavy = np.ones(rows.n_rows) if weights is None else weights
+    for matrix, labels, weights, _ in case.read_rows():
+        alike, class_ids, heavy, first = merge_alike(case.tree, case.paths.limit, matrix, labels, weights)
+        rows = PlacedRows(case.tree, alike)
         by_class = np.zeros((case.tree.n_classes, rows.n_rows), dtype=bool)
         covered, classes = list(by_class), case.classes.tolist()
         for rule, inside in case.covered(rows, case.all_rules):
             covered[classes[rule]][inside] = True
-            if weights is None:
-                counted.rules[rule] += np.bincount(class_ids.take(inside), minlength=case.tree.n_classes)
-            else:
-                inside = np.sort(inside)  # so that weights are added in the order of the rows
-                counted.rules[rule] += np.bincount(class_ids[inside], heavy[inside], case.tree.n_classes)
+            inside = np.sort(inside)  # so that weights are added in the order of the rows
+            counted.rules[rule] += np.bincount(class_ids[inside], heavy[inside], case.tree.n_classes)
         place = rows.leaf_place(case.leaves)
         cells = np.bincount(place * case.tree.n_classes + class_ids, heavy, counted.leaves.size)
         counted.leaves += cells.reshape(counted.leaves.shape)
@@ -157,12 +149,12 @@ def _count_rows(case: Case) -> Counted | None:
             counted.against_facts += case.possible.check_rows(matrix, counted.n_rows)
         answered = by_class[case.classes[place], np.arange(rows.n_rows)]
         if counted.unanswered is None and not answered.all():
-            counted.unanswered = counted.n_rows + int(answered.argmin())
+            counted.unanswered = counted.n_rows + int(first[~answered].min())
         counted.in_conflict += float(heavy[by_class.sum(axis=0) > 1].sum())
         counted.total += float(heavy.sum())
         counted.is_weighed |= weights is not None
         counted.has_weights |= weights is not None and bool((weights != 1).any())
-        counted.n_rows += rows.n_rows
+        counted.n_rows += len(matrix)
     return counted
 
 
@@ -173,10 +165,10 @@ def _check_counts(case: Case, counted: Counted | None) -> None:
             case.failures.append(f"The reliabilities were {NOT_RECOUNTED}")
         return
     if case.possible.words:
-        case.report("the rows satisfy the facts that were given", counted.against_facts)
+        case.report("the rows satisfy the stated facts", counted.against_facts)
     if counted.has_weights and not case.record.get("is_weighted", True):
         case.failures.append("The counts are said to be numbers of rows, but these rows have weights.")
-    elif case.record.get("is_weighted", False) and not counted.is_weighed and _are_whole(case):
+    elif case.record.get("is_weighted", False) and not counted.is_weighed and case.counts_rows:
         case.failures.append("The counts are said to be sums of weights, but these rows have none.")
     now, source = counted.rules, counted.leaves
     recounted = {"class_counts": now, "leaf_counts": source}
@@ -206,7 +198,7 @@ def _check_counts(case: Case, counted: Counted | None) -> None:
         judged = case.rules_with(case.deleted)
         moved = find_shares(now, case.classes) - find_shares(source, case.classes)
         fell, rose = find_beyond(now, source, case.classes, tolerance)
-        kept = f"{'and each is' if judged.sum() > 1 else 'which is'} within {tolerance:g} of its leaf's reliability"
+        kept = f"and {'each' if judged.sum() > 1 else 'it'} is as reliable as its leaf within {tolerance:g}"
         lost = f"{judged.sum()} of {len(judged)} rule{'s' * (len(judged) != 1)} lost a condition, {kept}"
         case.report(
             f"{lost} (recounted)" if judged.any() else "no rule lost a condition",
@@ -219,11 +211,6 @@ def _check_counts(case: Case, counted: Counted | None) -> None:
                 for rule in np.flatnonzero(judged & (fell | rose))
             ],
         )
-
-
-def _are_whole(case: Case) -> bool:
-    counts = case.record["leaf_counts"]
-    return bool((counts == np.rint(counts)).all())
 
 
 def _check_protection(case: Case) -> None:
@@ -297,10 +284,10 @@ def _check_guard(case: Case, counted: Counted, tolerance: float) -> None:
         elif fell[rule]:
             broken.append(f"{name} is {fallen[rule]:.4g} less reliable than its leaf, beyond {tolerance:g}.")
         elif hits[rule] < most[rule] * (1 - COUNT_TOLERANCE):
-            broken.append(f"{name} its class is not the commonest of its rows.")
+            broken.append(f"{name} its class is not the most common of its rows.")
     case.report(
         f"{judged.sum()} of {len(judged)} rules lost a condition at the price of conflict; none is more than "
-        f"{tolerance:g} less reliable than its leaf, and all state the commonest class of their rows (recounted)",
+        f"{tolerance:g} less reliable than its leaf, and all state the most common class of their rows (recounted)",
         broken,
     )
     case.report(
@@ -376,7 +363,7 @@ def _check_monotone(case: Case, signs: Any) -> None:
     ]
     wrong = monotone.find_wrong_order()
     if wrong is not None and case.possible.words:
-        among = f", checked among rows that satisfy: {'; '.join(case.possible.words)}"
+        among = case.among
         monotone = Monotone(case.tree, case.paths, signs, case.possible, case.make_boxes)
         if monotone.too_many is not None:
             case.failures.append(monotone.too_many)

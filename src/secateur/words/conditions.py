@@ -8,23 +8,31 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.tree.columns import find_cuts, is_closed, join_cells, show_text
+from secateur.tree.columns import (
+    DAY,
+    MOST_DAYS,
+    STEPS,
+    ColumnParser,
+    find_cuts,
+    is_closed,
+    join_cells,
+    show_text,
+)
 from secateur.tree.facts import Group
 from secateur.tree.paths import Paths
 from secateur.tree.regions import Region, last_with_decimals, read_links
 from secateur.tree.tree import Label, Tree
-from secateur.words.dates import read_moment, read_moments
-
-# Behind the share of a rule's class, where another class has more of its rows.
 
 # Names that could be taken for a part of a condition: they hold comparisons or joining words, or are just a number.
 CONFUSING = re.compile(r"[<>]|\s(=|!=|==|in|is|and|or)\s|^[-+.\d]+$")
+BARE_NUMBER = re.compile(r"[-+]?[\d.]+")
 SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)  # as the page's scripts round
 LEAST_FIXED = 1e-6
 MAX_DIGITS = 17  # enough significant digits for every float64
@@ -175,27 +183,33 @@ def read_link(tree: Tree, paths: Paths, link: int, voice: Voice = EXACT) -> str:
     return read_conditions(tree, paths, [link], voice)[0].text
 
 
+@lru_cache(maxsize=65536)
 def read_threshold(limit: float, dtype: str) -> str:
-    """Find the shortest decimal that keeps every number of dtype on its side of a limit, a number of dtype.
-
-    Examples
-    --------
-    >>> read_threshold(0.5, "float32")
-    '0.5'
-    >>> read_threshold(float(np.float32(0.8)), "float32")  # float32(0.8) is a little more than 0.8
-    '0.80000002'
-    """
-    return _shortest_decimal(float(limit), dtype)
+    """Find the shortest decimal that keeps every number of dtype on its side of a limit, a number of dtype."""
+    limit = float(limit)
+    if limit == 0 or math.isinf(limit):
+        return "0" if limit == 0 else str(limit)
+    with np.errstate(over="ignore"):
+        beyond = float(np.nextafter(np.dtype(dtype).type(limit), np.inf))
+    middle = limit / 2 + beyond / 2
+    exact = Decimal(limit)
+    # Decimals in the lower half of the gap come first: they keep their side even when read as a float32.
+    aims = (exact, Decimal(middle) if math.isfinite(middle) else exact)
+    gap = beyond - limit
+    for digits in range(1, MAX_DIGITS + 1):
+        # If the decimal nearest to the middle misses the gap by more than rounding explains, all decimals do.
+        if abs(float(f"{middle:.{digits - 1}e}") - middle) > 2 * gap:
+            continue
+        candidates = {context.create_decimal(aim) for aim in aims for context in ROUNDINGS[digits]}
+        fitting = [decimal for decimal in candidates if limit <= float(decimal) < beyond]
+        if fitting:
+            best = min(fitting, key=lambda decimal: (float(decimal) >= middle, abs(decimal - exact)))
+            return repr(float(best)).removesuffix(".0")
+    return repr(limit)
 
 
 def read_count(value: float) -> str:
-    """Write a number of rows, weighted or not: a whole number as it is, another in six digits.
-
-    Examples
-    --------
-    >>> read_count(1234567.0), read_count(1234567.5), read_count(0.1 + 0.2)
-    ('1,234,567', '1,234,570', '0.3')
-    """
+    """Write a number of rows, weighted or not: a whole number as it is, another in six digits."""
     if value == round(value):
         return f"{value:,.0f}"
     if abs(value) < LEAST_FIXED:  # a fixed point would be lost among zeros
@@ -208,6 +222,16 @@ def count_of(number: float, noun: str) -> str:
     return f"{read_count(number)} {noun}{'' if number == 1 else 's'}"
 
 
+def count_class(rows: str, name: str) -> str:
+    """Write how many rows are of a class: ``7 of 9 default``, but ``7 of 9 are 1`` of a class that is a bare number."""
+    return f"{rows} are {name}" if BARE_NUMBER.fullmatch(name) else f"{rows} {name}"
+
+
+def name_class(name: str) -> str:
+    """Name a class where its name stands alone: ``default``, but ``class 1``."""
+    return f"class {name}" if BARE_NUMBER.fullmatch(name) else name
+
+
 def read_share(value: float | None) -> str:
     """Write a share as a percentage that never rounds up to 100 % or down to 0 %."""
     if value is None or math.isnan(value):
@@ -218,13 +242,7 @@ def read_share(value: float | None) -> str:
 
 
 def read_share_beside(value: float, limit: float) -> str:
-    """Write a share as a percentage with the digits that show on which side of a limit it is.
-
-    Examples
-    --------
-    >>> read_share_beside(0.0312, 0.02), read_share_beside(0.02004, 0.02)
-    ('3.1%', '2.004%')
-    """
+    """Write a share as a percentage with the digits that show on which side of a limit it is."""
     if value == limit or limit == 0 or not abs(float(f"{value:.3f}") - limit) < 1e-12:  # a NaN is beside nothing
         return read_share(value)
     return next(text for digits in range(2, 18) if float((text := f"{value:.{digits}%}")[:-1]) != 100 * limit)
@@ -271,12 +289,6 @@ def _read_column_of_group(group: Group, feature: int, region: Region) -> Region:
     return Region(codes=(others if with_zero else frozenset()) | ({own} if with_one else frozenset()))
 
 
-def _read_name(name: str) -> str:
-    """Put a name between backticks where it could be taken for a part of the condition."""
-    name = show_text(name)
-    return f"`{name}`" if CONFUSING.search(name) or name != name.strip() or not name else name
-
-
 def _describe(tree: Tree, subject: int) -> tuple[str, tuple[Label, ...] | None]:
     """Find the name of what a condition is about, and its labels if it is not a number."""
     if subject >= tree.n_features:
@@ -288,14 +300,17 @@ def _describe(tree: Tree, subject: int) -> tuple[str, tuple[Label, ...] | None]:
 def read_region(tree: Tree, subject: int, region: Region, voice: Voice = EXACT) -> str:
     """Word what a column, or a group of columns for one category, is asked to hold."""
     name, levels = _describe(tree, subject)
-    name, is_group = _read_name(name), subject >= tree.n_features
+    name, is_group = show_text(name), subject >= tree.n_features
+    if CONFUSING.search(name) or name != name.strip() or not name:
+        name = f"`{name}`"
     if levels is None:
         extent, text = _read_interval(name, tree, subject, region, voice)
     elif not is_group and (cuts := find_cuts(tree, subject)) is not None:
         extent, text = _read_cells(name, tree, subject, cuts, region, voice)
     else:
         extent, text = _read_set(name, levels, region, voice, closed=not is_group and is_closed(tree, subject))
-    can_be_missing = _can_be_missing(tree, subject)
+    held = None if is_group else tree.facts.region_of(subject)
+    can_be_missing = not is_group and bool(tree.accepts_missing[subject]) and (held is None or held.missing)
     or_missing = region.missing and can_be_missing
     if extent == "nothing":
         return f"{name} is missing" if or_missing else f"{name} is impossible"
@@ -358,14 +373,6 @@ def _read_cells(
     return "some", " or ".join(voice.between(name, *part) for part in ends)
 
 
-def _can_be_missing(tree: Tree, subject: int) -> bool:
-    """Tell whether the tree accepts a missing value and no fact rules it out."""
-    if subject >= tree.n_features or not tree.accepts_missing[subject]:
-        return False
-    held = tree.facts.region_of(subject)
-    return held is None or held.missing
-
-
 def _plain_decimal(number: Decimal, marks: str = "") -> str:
     text = f"{number:{marks}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
@@ -392,24 +399,88 @@ def _read_label(label: Label) -> str:
     return f'"{text}"' if not text or text != text.strip() or any(mark in text for mark in ",{}") else text
 
 
+# A limit of dates lies between two moments of the reading's step: the last that goes one way, and the first that goes
+# the other. The words name one of the two, so that they send no row elsewhere.
+FIRST_DAY = date(1970, 1, 1)
+EARLIEST_DAY = -719_162  # the first of January of the year 1
+
+
+def read_moments(name: str, reading: ColumnParser, low: float, high: float, dtype: str) -> tuple[str, str] | None:
+    """Word ``low < x <= high`` as dates or times; None where a limit is none."""
+    if not all(math.isinf(limit) or _is_near(limit, reading) for limit in (low, high)):
+        return None
+    # The moments that the region holds, in steps: from start to before end.
+    start = None if math.isinf(low) else first_beyond(low, reading, dtype)
+    end = None if math.isinf(high) else first_beyond(high, reading, dtype)
+    if low >= high or (start is not None and end is not None and start >= end):
+        return "nothing", ""
+    if start is None:
+        return ("everything", "") if end is None else ("some", f"{name} before {write_moment(end, reading)}")
+    if end is None:
+        return "some", f"{name} from {write_moment(start, reading)} on"
+    if end - start == 1:
+        return "some", f"{name} is {write_moment(start, reading)}"
+    return "some", f"{name} from {write_moment(start, reading)} to {write_moment(end - 1, reading)}"
+
+
+def read_moment(value: float, reading: ColumnParser) -> str:
+    """Write a number of the tree's dtype as the date or time that it stands for; a rounded one as about that time."""
+    if not _is_near(value, reading):
+        return f"{value:g}"
+    step, unit = STEPS[reading.step], _unit(reading)
+    n_steps = round(value * unit / step)
+    single = (np.array([n_steps - 1, n_steps, n_steps + 1], dtype=np.float64) * step / unit).astype(np.float32)
+    is_rounded = float(single[1]) == value and (single[0] == single[1] or single[1] == single[2])
+    if is_rounded and STEPS["minute"] > step:
+        n_steps = round(value * unit / STEPS["minute"]) * STEPS["minute"] // step
+    return f"about {write_moment(n_steps, reading)}" if is_rounded else write_moment(n_steps, reading)
+
+
 @lru_cache(maxsize=65536)
-def _shortest_decimal(limit: float, dtype: str) -> str:
-    if limit == 0 or math.isinf(limit):
-        return "0" if limit == 0 else str(limit)
-    with np.errstate(over="ignore"):
-        beyond = float(np.nextafter(np.dtype(dtype).type(limit), np.inf))
-    middle = limit / 2 + beyond / 2
-    exact = Decimal(limit)
-    # Decimals in the lower half of the gap come first: they keep their side even when read as a float32.
-    aims = (exact, Decimal(middle) if math.isfinite(middle) else exact)
-    gap = beyond - limit
-    for digits in range(1, MAX_DIGITS + 1):
-        # If the decimal nearest to the middle misses the gap by more than rounding explains, all decimals do.
-        if abs(float(f"{middle:.{digits - 1}e}") - middle) > 2 * gap:
-            continue
-        candidates = {context.create_decimal(aim) for aim in aims for context in ROUNDINGS[digits]}
-        fitting = [decimal for decimal in candidates if limit <= float(decimal) < beyond]
-        if fitting:
-            best = min(fitting, key=lambda decimal: (float(decimal) >= middle, abs(decimal - exact)))
-            return repr(float(best)).removesuffix(".0")
-    return repr(limit)
+def first_beyond(limit: float, reading: ColumnParser, dtype: str) -> int:
+    """Find the first moment, in steps, whose number exceeds a limit of dtype once it is rounded to dtype."""
+    kind, step, unit = np.dtype(dtype).type, STEPS[reading.step], _unit(reading)
+
+    def exceeds(n_steps: int) -> bool:
+        return float(kind(float(n_steps * step) / unit)) > limit
+
+    # The number rises with the moment: double the stride until it is beyond, then halve it.
+    place, jump = math.floor(limit * unit / step), 1
+    while exceeds(place):
+        place, jump = place - jump, 2 * jump
+    jump = 1
+    while not exceeds(place + jump):
+        place, jump = place + jump, 2 * jump
+    while jump > 1:
+        jump //= 2
+        place += 0 if exceeds(place + jump) else jump
+    return place + 1
+
+
+def write_moment(n_steps: int, reading: ColumnParser) -> str:
+    """Write a moment, in steps, as ISO 8601 does, with as much of the time as it needs."""
+    days, ticks = divmod(n_steps * STEPS[reading.step], DAY)
+    if reading.is_whole_days:
+        return _write_day(days)
+    seconds, micro = divmod(ticks, STEPS["second"])
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    text = f"{hour:02d}:{minute:02d}"
+    if second or micro:
+        text += f":{second:02d}" + (f".{micro:06d}".rstrip("0") if micro else "")
+    if reading.kind == "clock":
+        return "24:00" if days == 1 else text
+    return f"{_write_day(days)} {text}" if ticks else _write_day(days)
+
+
+def _write_day(days: int) -> str:
+    return (FIRST_DAY + timedelta(days=days)).isoformat()
+
+
+def _unit(reading: ColumnParser) -> float:
+    return float(STEPS["second"] if reading.kind == "clock" else DAY)
+
+
+def _is_near(limit: float, reading: ColumnParser) -> bool:
+    """Whether a limit lies among the dates that have a name, or within a day."""
+    return 0 <= limit < 86_400 if reading.kind == "clock" else EARLIEST_DAY < limit < MOST_DAYS

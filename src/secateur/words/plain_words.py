@@ -1,4 +1,4 @@
-"""Say conditions as people say them: "is", "is not", "≤", and short numbers with marks between thousands.
+"""Say conditions and values as people say them: "is", "is not", "≤", and short numbers with marks between thousands.
 
 A model that computes in float32 stores 0.8 as 0.800000011920929, and limits lie halfway between two values. People read
 0.8. The number that is shown is the shortest decimal with no other number of the model's type between it and the limit.
@@ -22,16 +22,14 @@ from secateur.errors import SecateurError
 from secateur.words.conditions import Voice, read_conditions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from secateur.rows.rows import Rows
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
 
 SHORT_ENOUGH = 5  # significant digits that nobody minds; such a number is right for every possible row
-FEWEST_DIGITS = (
-    3  # rounding keeps as many, and all before the point: a number stays recognisable beside the model's own
-)
+FEWEST_DIGITS = 3  # rounding keeps as many, and all before the point: a number stays recognisable
 MOST_DIGITS = 17  # enough for every float64
 LEAST_PLAIN, MOST_PLAIN = -5, 15  # powers of ten between which no exponent is written
 # Numbers that name something, so that no mark stands between their thousands.
@@ -51,13 +49,6 @@ def shorten_number(limit: float, dtype: str, below: float = math.nan, above: flo
 
     The values of the column next to it are ``below <= limit < above``; infinite where there is none, NaN if the
     column's values are not known.
-
-    Examples
-    --------
-    >>> str(shorten_number(float(np.float32(0.8)), "float32").value)
-    '0.8'
-    >>> str(shorten_number(float(np.float32(0.4839281)), "float32", 0.48, 0.49).value)
-    '0.484'
     """
     kind = _find_kind(limit, dtype)
     own = float(kind(limit))
@@ -91,11 +82,6 @@ def find_neighbours(values: NDArray[np.floating], limits: NDArray[np.floating]) 
     """Find the values next to some increasing limits: the last that does not exceed each, and the first that does.
 
     They are infinite where there is no such value; NaN is nobody's neighbour.
-
-    Examples
-    --------
-    >>> find_neighbours(np.array([3.0, 1.0, np.nan, 2.0]), np.array([0.0, 2.0, 2.5])).tolist()
-    [[-inf, 2.0, 2.0], [1.0, 3.0, 3.0]]
     """
     known = values[~np.isnan(values)].astype(np.float64)
     gap = np.searchsorted(limits.astype(np.float64), known, side="left")  # the first limit that a value does not exceed
@@ -109,13 +95,7 @@ def find_neighbours(values: NDArray[np.floating], limits: NDArray[np.floating]) 
 
 
 def write_number(number: Decimal, name: str = "") -> str:
-    """Write a number with a mark between thousands, unless the column's name says that it names something.
-
-    Examples
-    --------
-    >>> write_number(Decimal("5095.50")), write_number(Decimal(2010), "year built"), write_number(Decimal("1e-9"))
-    ('5,095.5', '2010', '1e-9')
-    """
+    """Write a number with a mark between thousands, unless the column's name says that it names something."""
     plain = number.normalize()
     if plain and not LEAST_PLAIN <= plain.adjusted() <= MOST_PLAIN:
         return f"{plain:e}".replace("e+", "e")
@@ -128,11 +108,8 @@ def count_digits(number: Decimal) -> int:
 
 
 def _find_kind(limit: float, dtype: str) -> type[np.floating]:
-    """Find the type in which a limit was computed.
-
-    A tree of float64 columns whose model rounds to float32 has limits at the very edge of what is rounded to a float32.
-    """
-    if dtype == "float64":
+    """Find the type in which a limit was computed."""
+    if dtype == "float64":  # if its model rounds to float32, limits are at the very edge of what is rounded
         with np.errstate(over="ignore"):
             is_edge = np.float32(limit) != np.float32(np.nextafter(limit, np.inf))
         return np.float32 if is_edge and np.isfinite(np.float32(limit)) else np.float64
@@ -224,16 +201,30 @@ class PlainVoice(Voice):
 
 def find_voice(rules: Rules) -> PlainVoice:
     """Find how to put the conditions of a rule set: by its training rows, where they are in memory."""
-    needed = _find_limits(rules.tree)
-    if not needed or rules.training is None:
-        return PlainVoice({})
-    with suppress(SecateurError), rules._open(rules.training.X, rules.training.y) as source:
-        if source.in_memory:
-            found: list[dict[int, dict[float, tuple[float, float]]]] = list(
-                source.map_unlabelled(rules.tree, lambda rows, _: _look_around(rows, needed))
-            )
-            return PlainVoice(found[0] if found else {})
-    return PlainVoice({})
+    return PlainVoice(look_around(rules, _find_limits(rules.tree)))
+
+
+def look_around(rules: Rules, needed: Mapping[int, Sequence[float]]) -> dict[int, dict[float, tuple[float, float]]]:
+    """Find the training values next to increasing limits of features; nothing where no rows are in memory."""
+
+    def look(rows: Rows) -> dict[int, dict[float, tuple[float, float]]]:
+        found = {}
+        for feature, limits in needed.items():
+            values = rows.select(0, rows.n_rows, np.array([feature]))[:, 0]
+            below, above = find_neighbours(values, np.array(limits)).tolist()
+            found[feature] = dict(zip(limits, zip(below, above, strict=True), strict=True))
+        return found
+
+    return look_at_training(rules, look) if needed else {}
+
+
+def look_at_training(rules: Rules, look: Callable[[Rows], dict[int, Any]]) -> dict[int, Any]:
+    """Find something of the training rows, by feature; nothing where they are not in memory, or cannot be read."""
+    if rules.training is not None:
+        with suppress(SecateurError), rules._open(rules.training.X, rules.training.y) as source:
+            if source.in_memory:
+                return next(iter(source.map_unlabelled(rules.tree, lambda rows, _: look(rows))), {})
+    return {}
 
 
 def _find_limits(tree: Tree) -> dict[int, list[float]]:
@@ -245,16 +236,6 @@ def _find_limits(tree: Tree) -> dict[int, list[float]]:
         if is_number and math.isfinite(limit) and needs_values(limit, tree.dtype):
             asked.setdefault(feature, set()).add(limit)
     return {feature: sorted(limits) for feature, limits in asked.items()}
-
-
-def _look_around(rows: Rows, needed: Mapping[int, Sequence[float]]) -> dict[int, dict[float, tuple[float, float]]]:
-    """Find the values next to each limit."""
-    found = {}
-    for feature, limits in needed.items():
-        values = rows.select(0, rows.n_rows, np.array([feature]))[:, 0]
-        below, above = find_neighbours(values, np.array(limits)).tolist()
-        found[feature] = dict(zip(limits, zip(below, above, strict=True), strict=True))
-    return found
 
 
 def read_asked(rules: Rules, links: Iterable[int], under: Iterable[int] = ()) -> tuple[str, ...]:
@@ -286,3 +267,49 @@ def rounds_a_number(rules: Rules, shown: Iterable[Any]) -> bool:
         if condition.categories is None
         for limit in (condition.low, condition.high)
     )
+
+
+FINE = 5  # a printed value is rounded to a power of ten that is at most so small a part of the tolerance
+SHORT = 4  # digits of a mean, a spread or a tolerance
+
+
+@lru_cache(maxsize=65536)
+def round_target(value: float, low: float, high: float, tolerance: float) -> Decimal:
+    """Round a value to few digits, with at most a tenth of the tolerance lost, and no further than from low to high."""
+    exact = Decimal(value)
+    if not tolerance > 0:
+        return Decimal(repr(value)).normalize()
+    step = math.floor(math.log10(tolerance / FINE))
+    for digits in range(max(exact.adjusted() - step + 1, 1), MOST_DIGITS):
+        for way in (ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING):
+            rounded = Context(prec=digits, rounding=way).create_decimal(exact)
+            if Decimal(low) <= rounded <= Decimal(high):
+                return rounded.normalize()
+    return Decimal(repr(value)).normalize()
+
+
+def find_pattern(tree: Tree) -> str:
+    """Find how values are written: the name of the only class, if it leaves a place for them, such as ``"€{}"``."""
+    name = tree.class_names[0]
+    return name if name.count("{}") == 1 else "{}"
+
+
+def read_target(value: float, window: tuple[float, float] | None, tolerance: float, pattern: str = "{}") -> str:
+    """Write the value of a line, rounded so that it stays within the tolerance of both ends of its window."""
+    low, high = (value, value) if window is None else (window[1] - tolerance, window[0] + tolerance)
+    if window is None:  # of one leaf: what is written may be off by what rounding a value for people costs
+        low, high = value - tolerance / FINE, value + tolerance / FINE
+    short = pattern.replace("{}", write_number(round_target(value, min(low, value), max(high, value), tolerance)))
+    return f"about {short}" if tolerance > 0 else short
+
+
+def read_amount(number: float) -> str:
+    """Write a mean or a spread in few digits."""
+    digits = max(SHORT, Decimal(number).adjusted() + 1) if math.isfinite(number) and number else SHORT
+    return write_number(Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(number)))
+
+
+def read_limit(number: float, pattern: str = "{}") -> str:
+    """Write a tolerance in few digits, never smaller than it is."""
+    short = Context(prec=SHORT, rounding=ROUND_CEILING).create_decimal(Decimal(repr(float(number))))
+    return pattern.replace("{}", write_number(short))

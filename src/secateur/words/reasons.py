@@ -1,27 +1,32 @@
-"""Say why each condition was deleted or kept, in words that a person can check.
+"""Say why each condition was deleted or kept, in words that a person can check, and which facts that depends on.
 
 Methods leave codes and numbers (:class:`secateur.methods.Why`); the words are made here, on demand.
 """
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.resources import files
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from secateur.facts.possible_rows import find_feasible
-from secateur.kernels.running import run_witnesses
+from secateur.kernels.running import run_met, run_witnesses
 from secateur.methods import Deletions, Why
+from secateur.methods.leaves import LeafMasks, make_mask
 from secateur.tree.columns import show_text
+from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication
 from secateur.tree.paths import Paths
 from secateur.tree.regions import (
     Region,
     domain_of,
     meet_regions,
-    pick_common_value,
     pick_value,
     read_links,
     regions_of_links,
@@ -29,92 +34,22 @@ from secateur.tree.regions import (
 from secateur.tree.shares import SLACK, none_if_nan
 from secateur.tree.tree import Label, Tree
 from secateur.words.conditions import read_change, read_link, read_share, read_share_beside, read_value
-from secateur.words.targets import read_amount, read_limit
+from secateur.words.plain_words import read_amount, read_limit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from secateur.rules.rules import Rules
 
 KINDS = {int(why): why.kind for why in Why}
-RESTING = (Why.NO_FOREIGN_LEAF.kind, Why.FEATURE_REDUNDANT.kind)
-"""Kinds of deletions that may depend on facts."""
+EXACT = (Why.NO_FOREIGN_LEAF, Why.FEATURE_REDUNDANT)  # deletions that may depend on facts
 DELETIONS = frozenset(int(why) for why in Why if why.is_deletion)
 
-# The sentence of each reason, over the terms of a reason and the method's settings.
-WORDS: dict[int, str] = {
-    Why.SIBLING_LEAF: "the other branch is leaf {node}, which predicts {name} too",
-    Why.NO_FOREIGN_LEAF: "without it the tree still says {name} wherever the rule holds",
-    Why.FEATURE_REDUNDANT: ("without any condition on {feature} the tree still says {name} wherever the rule holds"),
-    Why.FINITE_DOMAIN: (
-        "without the conditions that point away from {name}, all {rows} listed rows that the rule covers are {name}"
-    ),
-    Why.MONOTONE: "it only cuts off values that favour {name}, by the signs in which the tree is monotone",
-    Why.RELIABILITY_JOINT: (
-        "without all conditions that point away from {name} the rule's reliability goes {moved_from_leaf}, within "
-        "{tolerated} points"
-    ),
-    Why.RELIABILITY_STEP: (
-        "without it, and without what was deleted before it, the rule's reliability goes {moved_from_leaf}, within "
-        "{tolerated} points"
-    ),
-    Why.CERTAINTY_KEPT: "certainty does not fall: it goes {moved}",
-    Why.NOT_SIGNIFICANT: "certainty goes {moved}, not significantly (Fisher p = {number:.3g} > {alpha:g})",
-    Why.WITHIN_BUDGET: (
-        "without it the rows in conflict go {moved} of training and shuffled rows together, and {share} of the "
-        "training rows are new there: within the {conflict_share} that may be"
-    ),
-    Why.PAID: (
-        "without it the rows that are off go {moved} of training and shuffled rows together (of the training rows "
-        "alone, {change}): within the budget of {budget_share}"
-    ),
-    Why.WITHIN_WINDOW: "without it every leaf of the section that the line meets still says {name}{window}",
-    Why.STRUCK: "an edit struck it",
-    Why.UNTOUCHED: "the method deletes nothing",
-    Why.NOT_CERTIFIED: "the method has no certificate for it, though no leaf of another class would be met",
-    Why.MATCHED: "it points to {name}, whose share rises by {points} points",
-    Why.NEUTRAL: "it points to no class: the share of {name} does not change",
-    Why.INSIDE_H: (
-        "all leaves below node {node} predict {name}, and it sets apart a part where the share of {name} is {points} "
-        "points lower"
-    ),
-    Why.RELIABILITY_MOVES: (
-        "without it, and without what was deleted before it, the rule's reliability would go {moved_from_leaf}, more "
-        "than {tolerated} points away"
-    ),
-    Why.DOMAIN_REFUTES: (
-        "the conditions that point away from {name} cannot go together: listed row {node} would be covered, and is not "
-        "{name}"
-    ),
-    Why.DIRECTION_REFUTES: (
-        "the conditions that point away from {name} cannot go together: the monotone signs do not cover {other}"
-    ),
-    Why.SIGNIFICANT: "certainty would go {moved}, significantly (Fisher p = {number:.3g})",
-    Why.NO_ROWS: "no row satisfies this rule, so there is nothing to judge a deletion by",
-    Why.OVER_BUDGET: (
-        "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
-        "in conflict: beyond the {conflict_share} that may be"
-    ),
-    Why.TOO_DEAR: (
-        "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
-        "off: beyond the budget of {budget_share}, of all rows or of one class"
-    ),
-    Why.KEEPS_OUT: "without it the line would meet {kept_out}",
-    Why.HEADING: "it belongs to the heading",
-    Why.TOO_UNRELIABLE: (
-        "without it {share_after} of the rule's rows would be {name}, where its leaf has {share_before}: {guarded}"
-    ),
-    Why.CONTRADICTED: (
-        "without it the rule would have the same conditions as the rule of leaf {node}, which predicts another class"
-    ),
-}
-NO_WORDS: Mapping[int, str] = {}
-# Of a regression tree, whose leaves have values.
-VALUE_WORDS: Mapping[int, str] = {
-    Why.NO_FOREIGN_LEAF: "without it every leaf that the rule meets has a value within {limit} of its own",
-    Why.WITHIN_WINDOW: (
-        "without it the values of all leaves of the section that the line meets lie no more than {twice} apart"
-    ),
-    Why.TOO_DEAR: (
-        "without it {share_after} of training and shuffled rows together, and {share} of the training rows, would be "
-        "off: beyond the budget of {budget_share}"
-    ),
-}
+# The sentence of each kind of reason, over the terms of a reason and the method's settings; some differ for values.
+_TABLE = (files("secateur.words") / "reasons.csv").read_text(encoding="utf-8").splitlines()
+_SENTENCES = {row["kind"]: row for row in csv.DictReader(_TABLE)}
+WORDS = {code: _SENTENCES[kind]["sentence"] for code, kind in KINDS.items()}
+VALUE_WORDS = {code: told for code, kind in KINDS.items() if (told := _SENTENCES[kind]["of_values"])}
 
 
 @dataclass(frozen=True)
@@ -167,11 +102,13 @@ def make_reasons(
     parameters: Mapping[str, Any],
     witnesses: Witnesses,
     grounds: Sequence[str] = (),
-    own_words: Mapping[int, str] = NO_WORDS,
+    own_words: Mapping[int, str] = MappingProxyType({}),
+    told_shares: Callable[[int], str] | None = None,
 ) -> list[Reason]:
     """Put the codes and numbers of a rule's entries into words, root to leaf.
 
-    The grounds are the facts that the rule's exact deletions depend on; a method may bring words of its own.
+    The grounds are the facts that the rule's exact deletions depend on; a method may bring words of its own. Of a leaf
+    of the rule's own class that is kept out, ``told_shares`` says why the rule may not answer for it.
     """
     span = paths.entries(rule)
     links = paths.links[span]
@@ -180,11 +117,7 @@ def make_reasons(
     for link, feature, code, before, after, number, node, leaf, point in zip(
         links.tolist(),
         tree.feature[paths.parent[links]].tolist(),
-        deletions.why[span].tolist(),
-        deletions.before[span].tolist(),
-        deletions.after[span].tolist(),
-        deletions.number[span].tolist(),
-        deletions.node[span].tolist(),
+        *(getattr(deletions, column)[span].tolist() for column in ("why", "before", "after", "number", "node")),
         witnesses.leaves(rule),
         witnesses.points(rule),
         strict=True,
@@ -193,25 +126,18 @@ def make_reasons(
         words = own_words.get(code, WORDS[code]).format_map(
             _Terms(tree, paths, parameters, name, link, before, after, number, node)
         )
-        if grounds and kind in RESTING:
+        if grounds and code in EXACT:
             words = f"{words}, given that {'; '.join(grounds)}"
         if point is not None:
-            seen = _read_witness(tree, leaf, feature, point)
+            held = read_value(tree, feature, point[tree.feature_name(feature)])
+            said = tree.class_names[tree.leaf_class[leaf]] if tree.values is None else read_amount(tree.values[leaf])
+            if told_shares is not None and tree.leaf_class[leaf] == paths.leaf_class[rule] and tree.values is None:
+                said += told_shares(leaf)
+            seen = f"it keeps out rows of leaf {leaf} ({said}), such as {held}"
             words = seen if kind in ("not-certified", "untouched", "keeps-out") else f"{words}; {seen}"
-        reasons.append(
-            Reason(
-                link_id=link,
-                deleted=code in DELETIONS,
-                kind=kind,
-                text=words,
-                before=none_if_nan(before),
-                after=none_if_nan(after),
-                number=none_if_nan(number),
-                node_id=None if node < 0 else node,
-                witness_leaf=None if leaf < 0 else leaf,
-                witness_point=point,
-            )
-        )
+        compared = none_if_nan(before), none_if_nan(after), none_if_nan(number)
+        places = None if node < 0 else node, None if leaf < 0 else leaf
+        reasons.append(Reason(link, code in DELETIONS, kind, words, *compared, *places, point))
     return reasons
 
 
@@ -272,12 +198,6 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
 }
 
 
-def _read_witness(tree: Tree, leaf: int, feature: int, point: Point) -> str:
-    place = read_value(tree, feature, point[tree.feature_name(feature)])
-    said = tree.class_names[tree.leaf_class[leaf]] if tree.values is None else read_amount(float(tree.values[leaf]))
-    return f"it keeps out rows of leaf {leaf} ({said}), such as {place}"
-
-
 Point = dict[str, "Label | None"]
 """Values of a row, by column name; None stands for missing."""
 
@@ -307,7 +227,11 @@ class Witnesses:
         """Find the leaf of another class that each entry of a rule keeps out; -1 if it is deleted or keeps none out."""
         block = rule // SEARCHED_RULES
         if not self._is_searched[block]:
-            self._search(block)
+            rules = slice(block * SEARCHED_RULES, min((block + 1) * SEARCHED_RULES, self._paths.n_rules))
+            span = slice(self._paths.offsets[rules.start], self._paths.offsets[rules.stop])
+            walked, by_feature = self._feasible.tree, self._left_out == "feature"
+            found = run_witnesses(walked, self._paths, ~self._kept, by_feature=by_feature, rules=rules)
+            self._leaves[span] = found[span]
             self._is_searched[block] = True
         span = self._paths.entries(rule)
         made = self._deletions
@@ -337,8 +261,8 @@ class Witnesses:
             regions, values = self._regions_of_leaf(leaves[place])
             point = {**own_values, **values}
             for shared in whole.keys() & regions.keys():
-                point[shared] = pick_common_value(walked, shared, whole[shared], regions[shared])
-            point[feature] = pick_common_value(walked, feature, rest, regions.get(feature, rest))
+                point[shared] = pick_value(walked, shared, whole[shared].meet(regions[shared]))
+            point[feature] = pick_value(walked, feature, rest.meet(regions.get(feature, rest)))
             found[place] = self._name_values(point, rule, leaves[place])
         return found
 
@@ -356,13 +280,6 @@ class Witnesses:
             for column, value in self._feasible.read_state(feature, state).items()
             if column == feature or column in asked
         }
-
-    def _search(self, block: int) -> None:
-        """Find the witness leaves of a block of rules."""
-        tree, paths, by_feature = self._feasible.tree, self._paths, self._left_out == "feature"
-        rules = slice(block * SEARCHED_RULES, min((block + 1) * SEARCHED_RULES, paths.n_rules))
-        span = slice(paths.offsets[rules.start], paths.offsets[rules.stop])
-        self._leaves[span] = run_witnesses(tree, paths, ~self._kept, by_feature=by_feature, rules=rules)[span]
 
     def _without_each(self, tested: list[tuple[int, Region]]) -> list[Region]:
         """Find what the links allow the feature of each link if it, or every link of the feature, is left out."""
@@ -398,3 +315,112 @@ class Witnesses:
             links.append(leaf)
             leaf = int(self._paths.parent[leaf])
         return links[::-1]
+
+
+class FactsUsed:
+    """The facts that the exact deletions of each rule depend on, found on demand.
+
+    Facts are left out one by one as long as the rest suffice; each of those that remain is needed, given the others.
+    Rules that need the same facts are tried together.
+    """
+
+    def __init__(self, tree: Tree, paths: Paths, deletions: Deletions) -> None:
+        self._tree, self._paths = tree, paths
+        # Conditions deleted for other reasons, such as a tolerance, count as kept here.
+        self._deleted = deletions.deleted & np.isin(deletions.why, EXACT)
+
+    def of_rule(self, rule: int) -> tuple[str, ...]:
+        """List the facts that a rule depends on, in words."""
+        return self._by_rule[rule]
+
+    @cached_property
+    def used(self) -> tuple[str, ...]:
+        """The facts that some rule depends on, in words, in the order in which they were stated."""
+        found = {words for listed in self._by_rule for words in listed}
+        return tuple(words for words, _ in self.stated if words in found)
+
+    @cached_property
+    def stated(self) -> list[tuple[str, Implication | Claim | Group | int]]:
+        """Each fact and its words, in the order in which they are left out: those stated by hand first."""
+        facts = self._tree.facts
+        return [
+            *((str(implication), implication) for implication in facts.implications),
+            *((str(claim), claim) for claim in facts.claims),
+            *((self._tree.describe_decimals(f), f) for f in facts.decimals_of),
+            *((str(group), group) for group in facts.groups),
+        ]
+
+    @cached_property
+    def _by_rule(self) -> list[tuple[str, ...]]:
+        needed: list[tuple[str, ...]] = [()] * self._paths.n_rules
+        facts = self._tree.facts
+        widened = self._paths.count(self._deleted) > 0
+        if not facts or not widened.any():
+            return needed
+        start = np.flatnonzero(widened)
+        start = start[~self._suffice(NO_FACTS, start)]
+        todo: list[tuple[NDArray[np.int64], Facts, int, tuple[str, ...]]] = [(start, facts, 0, ())]
+        while todo:
+            rules, known, place, kept = todo.pop()
+            if not len(rules):
+                continue
+            if place == len(self.stated):
+                for rule in rules.tolist():
+                    needed[rule] = kept
+                continue
+            words, fact = self.stated[place]
+            fewer = known.leave_out(fact, self._tree.n_features)
+            enough = np.zeros(len(rules), dtype=bool) if fewer is None else self._suffice(fewer, rules)
+            todo.append((rules[enough], fewer or NO_FACTS, place + 1, kept))
+            todo.append((rules[~enough], known, place + 1, (*kept, words)))
+        return needed
+
+    def _suffice(self, facts: Facts, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell whether each rule meets no leaf of another class, given some facts."""
+        walked = find_feasible(replace(self._tree, facts=facts)).tree
+        return run_met(walked, self._paths, self._deleted, rules) < 0
+
+
+def list_facts(tree: Tree) -> list[str]:
+    """List all stated facts about the columns, in words."""
+    facts = tree.facts
+    texts = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups, *facts.orders)]
+    return [*texts, *(tree.describe_decimals(feature) for feature in facts.decimals_of)]
+
+
+def find_facts_of_list(rules: Rules) -> tuple[str, ...]:
+    """List the facts that the lines of a list depend on.
+
+    Without one of them a line would meet a leaf of its section that it must not answer for, or such a leaf would be
+    left to "otherwise".
+    """
+    tree, layout = rules.tree, rules.layout
+    if not tree.facts or layout is None or not rules.parameters.get("domain_knowledge", True):
+        return ()
+    if not rules.is_exact:
+        return rules.each_leaf.facts_used.used
+    paths, first, last = rules.paths, *tree.leaf_runs
+    may_answer = rules.find_answerable()
+    lines = [(int(layout.section_of_line[line.index]), line.kept_ids, line.is_otherwise) for line in rules.lines]
+
+    def suffice(facts: Facts) -> bool:
+        masks = LeafMasks(find_feasible(replace(tree, facts=facts)).tree, paths)
+        contained = [0] * layout.n_sections
+        for (section, links, is_otherwise), may in zip(lines, may_answer, strict=True):
+            node = int(layout.nodes[section])
+            own = make_mask(range(int(first[node]), int(last[node]))) & masks.possible
+            edges = [masks.edge(link) for link in links]
+            met = own & ~contained[section] if is_otherwise else own & masks.met_by(edges)
+            if met & ~may:
+                return False
+            contained[section] |= 0 if is_otherwise else masks.inside(edges)
+        return True
+
+    known, needed = tree.facts, set()
+    for words, fact in rules.facts_used.stated:
+        fewer = known.leave_out(fact, tree.n_features)
+        if fewer is not None and suffice(fewer):
+            known = fewer
+        else:
+            needed.add(words)
+    return tuple(words for words, _ in rules.facts_used.stated if words in needed)

@@ -22,7 +22,7 @@ from secateur.cli.tables.fitted_table import (
 from secateur.cli.tables.table_file import TableFile, read_table
 from secateur.cli.tables.training_table import TrainingTable, make_training_table, split_names
 from secateur.errors import InputError, ParameterError, SecateurError
-from secateur.rules.unseen import Split
+from secateur.rules.making import Split
 
 
 @pytest.fixture(scope="module")
@@ -159,10 +159,10 @@ def test_rows_are_counted_as_in_the_file(tmp_path: Path) -> None:
     """Messages name the row of the file, also where rows above it have no label."""
     labels = [None, None, None, *["x", "z"] * 20]
     large = small(tmp_path, a=[*range(41), 1e300, 5], y=labels)
-    with pytest.raises(InputError, match=r"holds 1e\+300 \(row 42\)"):
+    with pytest.raises(InputError, match=r"'a' holds '1e\+300' \(row 42\)"):
         make_training_table(large, "y")
     mixed = small(tmp_path, a=[*range(41), "much", 5], y=labels)
-    with pytest.raises(InputError, match=r"such as 'much' \(row 42\)"):
+    with pytest.raises(InputError, match=r"'a' holds 'much' \(row 42\)"):
         make_training_table(mixed, "y")
 
 
@@ -260,8 +260,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "one row": ({"a": [1], "y": ["x"]}, "One row has a value of 'y'"),
     "no other column": ({"y": ["x", "z"] * 20}, "has no column to predict 'y' from"),
     "no column left": ({"a": [1] * ROWS, "y": ["x", "z"] * 20}, "has no column to predict 'y' from. Left out 'a'"),
-    "mixed": ({"a": [*range(39), "much"], "y": ["x", "z"] * 20}, r"mixes numbers and texts, such as 'much' \(row 40\)"),
-    "too large": ({"a": [1e300, *range(39)], "y": ["x", "z"] * 20}, r"holds 1e\+300 \(row 1\), which is too large"),
+    "mixed": ({"a": [*range(39), "much"], "y": ["x", "z"] * 20}, r"'a' holds 'much' \(row 40\) among its numbers"),
+    "too large": ({"a": [1e300, *range(39)], "y": ["x", "z"] * 20}, r"'a' holds '1e\+300' \(row 1\) among its numbers"),
 }
 
 

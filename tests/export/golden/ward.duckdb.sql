@@ -55,6 +55,6 @@ SELECT
     THEN 0.9
     WHEN decided."rule" = 1
     THEN 0.75
-  END AS DOUBLE) AS "reliability",
+  END AS DOUBLE) AS "share",
   decided.*
 FROM decided

@@ -41,6 +41,6 @@ SELECT
     THEN 0.9
     WHEN decided.[rule] = 1
     THEN 0.75
-  END AS FLOAT) AS [reliability],
+  END AS FLOAT) AS [share],
   decided.*
 FROM decided

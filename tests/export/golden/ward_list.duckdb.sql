@@ -37,6 +37,6 @@ WITH typed AS (
 )
 SELECT
   CASE WHEN decided."rule" = 1 THEN 'home' WHEN decided."rule" = 2 THEN 'back' END AS "prediction",
-  CAST(CASE WHEN decided."rule" = 2 THEN 0.9333333333333333E0 END AS DOUBLE) AS "reliability",
+  CAST(CASE WHEN decided."rule" = 2 THEN 0.9333333333333333E0 END AS DOUBLE) AS "share",
   decided.*
 FROM decided

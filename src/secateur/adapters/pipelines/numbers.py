@@ -389,10 +389,7 @@ class _Answers:
 def look_beside_limits(
     tried: Sequence[tuple[NumberSource, Sequence[Question], NDArray[np.float64]]], probe: Probe
 ) -> dict[int, float]:
-    """Find how far from a limit a number may still be on the other side, for the columns with such a number nearby.
-
-    ``tried`` are sources with the questions that :func:`find_limits` took and the limits that it found.
-    """
+    """Find how far from a limit that was found a number may still be on the other side, for columns that have one."""
     finite = [np.flatnonzero(np.isfinite(found)) for _, _, found in tried]
     n_most = max((len(some) for some in finite), default=0)
     if n_most == 0:

@@ -54,13 +54,6 @@ class Encoder:
             warnings.simplefilter("ignore")
             return self.preprocessor.transform(rows)
 
-    def encode_numbers(self, rows: Any, places: Sequence[int]) -> NDArray[np.float64]:
-        """Encode rows, but pass infinite values on between two steps where they would be rejected."""
-        from sklearn import config_context
-
-        with config_context(assume_finite=True):
-            return self(rows, places)
-
     def is_sparse(self, rows: Any) -> bool:
         """Tell whether the steps make a sparse matrix of rows."""
         return hasattr(self._encode(rows), "tocsc")
@@ -181,7 +174,8 @@ class Sample:
         if self.table.implementation.is_pandas_like():
             # Of objects that are texts, narwhals says that they are texts; only objects can be None and NaN.
             holds_objects = str(self.table.to_native().dtypes.iloc[column]) == "object"
-            return _order_markers([nan, None], series.to_list()) if holds_objects else [nan]
+            first = series.filter(series.is_null()).head(1)  # of a million texts, no other is looked at
+            return _order_markers([nan, None], first.to_list()) if holds_objects else [nan]
         if not series.dtype.is_float():
             return [None]
         return [None, nan] if bool(series.is_null().any()) else [nan, None]
@@ -284,12 +278,15 @@ class Probe:
 
     def ask_rows(self, varied: Mapping[int, NDArray[Any]], places: Sequence[int]) -> dict[int, NDArray[np.float64]]:
         """Encode rows in which some columns vary; shorter ones repeat their last value."""
+        from sklearn import config_context
+
         n_rows = max(len(values) for values in varied.values())
         padded = {
             column: np.concatenate([values, np.repeat(values[-1:], n_rows - len(values))])
             for column, values in varied.items()
         }
-        encoded = self.encoder.encode_numbers(self.sample.build(padded, n_rows), places)
+        with config_context(assume_finite=True):  # infinite values pass between two steps
+            encoded = self.encoder(self.sample.build(padded, n_rows), places)
         return {place: encoded[:, number] for number, place in enumerate(places)}
 
     def try_values(self, values: Mapping[int, Any], places: Sequence[int]) -> tuple[list[int], dict[int, float]]:

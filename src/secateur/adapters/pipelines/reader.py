@@ -11,7 +11,7 @@ dtype is float64 although the tree behind compares float32.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,13 +22,12 @@ from secateur.adapters.model_checks import is_pipeline
 from secateur.adapters.nodes import pack_codes
 from secateur.adapters.pipelines.columns import Decoded, decode_columns, find_sides
 from secateur.adapters.pipelines.probe import Encoder, Probe, Sample, check_width, make_sample, take_rows
-from secateur.adapters.pipelines.remarks import collect_remarks
 from secateur.adapters.pipelines.trace import Shape, Trace, check_fitted, trace_steps
 from secateur.errors import InputError, SecateurError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, check_rows, holds_missing
 from secateur.rows.rows import Rows, apply_tree
-from secateur.tree.columns import Columns
+from secateur.tree.columns import BESIDE_A_LIMIT, Columns
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import Facts
 from secateur.tree.paths import trace_paths
@@ -36,6 +35,7 @@ from secateur.tree.tree import Tree
 
 # So many of the rows given are sent through both the pipeline and the tree.
 CHECKED_ROWS = 10_000
+SHOWN = 5  # names in a remark
 STEPS_WITHIN = ("steps", "transformers_", "transformer_list")  # of pipelines, column transformers and unions
 
 
@@ -56,12 +56,7 @@ def split_pipeline(pipeline: Any) -> tuple[Any, Any]:
 def read_trees(
     pipeline: Any, X: Any, read_last: Callable[[Any, Any, bool], Sequence[Tree]], *, gaps_are_zeros: bool = True
 ) -> list[Tree]:
-    """Read a fitted pipeline that ends in a tree, or in many, or say why it cannot be read.
-
-    ``read_last(last, rows, takes_missing)`` reads the trees of the last step, given the training rows that it sees, or
-    None, and whether it is known that it was fitted with missing values.
-    ``gaps_are_zeros`` tells whether the last step takes what a sparse matrix leaves out for 0.
-    """
+    """Read a fitted pipeline that ends in a tree, or in many; ``read_last(last, rows, takes_missing)`` reads those."""
     preprocessor, last = split_pipeline(pipeline)
     if preprocessor is None:
         return list(read_last(last, X, False))
@@ -94,11 +89,7 @@ def is_cross_fitted(step: Any) -> bool:
 def read_behind(
     preprocessor: Any, encoded_trees: Sequence[Tree], X: Any = None, *, gaps_are_zeros: bool = True
 ) -> list[Tree]:
-    """Read trees over encoded columns as trees over the columns before the encoding.
-
-    The encoded trees share one dtype and split by numbers only. Rows show the types of the columns and check the
-    result. The trees read keep the node ids, classes and counts of their sources; all share their columns.
-    """
+    """Read trees of one dtype over encoded columns as trees over the columns before; rows check the result."""
     first = encoded_trees[0]
     if any(levels is not None for tree in encoded_trees for levels in tree.categories):
         raise UnsupportedModelError(
@@ -246,9 +237,6 @@ def _as_frame(names: Sequence[str], rows: NDArray[Any]) -> Any:
     return nw.from_dict(columns).to_native()
 
 
-# Assembling.
-
-
 def _assemble(encoded_trees: Sequence[Tree], found: Decoded, names: list[str] | None, n_columns: int) -> list[Tree]:
     """Make trees over the columns before the steps; those that only the pipeline can make come last."""
     sample, encoder = found.probe.sample, found.probe.encoder
@@ -265,7 +253,7 @@ def _assemble(encoded_trees: Sequence[Tree], found: Decoded, names: list[str] | 
         closed=tuple(feature in found.closed for feature in range(n_features)),
         ranges=tuple(found.ranges.get(feature) if feature in tested else None for feature in range(n_features)),
         derived=tuple(derived),
-        remarks=tuple(collect_remarks(found, known, dict(zip(places, derived, strict=True)))),
+        remarks=tuple(_collect_remarks(found, known, dict(zip(places, derived, strict=True)))),
         asked=tuple(sorted({feature_of[int(f)] for tree in encoded_trees for f in tree.feature[~tree.is_leaf]})),
         derive=Derivation(encoder, tuple(places), tuple(derived), given) if places else None,
     )
@@ -356,9 +344,6 @@ def _name_derived(preprocessor: Any, traces: Sequence[Trace], places: list[int],
     return names
 
 
-# Checking.
-
-
 def _check_on_rows(trees: Sequence[Tree], encoded_trees: Sequence[Tree], X: Any, encoder: Encoder) -> None:
     """Send rows through the steps and the tree behind them, and through the tree that was read."""
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -404,3 +389,69 @@ def _parting(tree: Tree, one: int, other: int) -> int:
     while one != other:  # a parent has a smaller id than its child
         one, other = (int(parent[one]), other) if one > other else (one, int(parent[other]))
     return one
+
+
+def _collect_remarks(found: Decoded, names: Sequence[str], derived: Mapping[int, str]) -> list[str]:
+    """Write the remarks on the columns that a tree tests, given the names of the columns and of the derived ones."""
+    traces, sample = found.traces, found.probe.sample
+    remarks = []
+    tested = sorted(set(found.source.values()))
+    for column in tested:
+        places = found.places_of(column)
+        own = [traces[place] for place in places]
+        if column in found.fills:
+            asked = any(trace.shape is Shape.BLANK for trace in own)
+            but = ", but for splits that ask whether it is missing" if asked else ""
+            remarks.append(f"A missing {names[column]} counts as {_write_value(found.fills[column])}{but}.")
+        if column in found.mixed_markers:
+            remarks.append(
+                f"To the pipeline, None and NaN are not the same in {names[column]}: the rules take both as the one "
+                "that the training rows hold, or as NaN where they hold neither."
+            )
+        rare = next((trace.rare for trace in own if len(trace.rare) > 1), ())
+        if rare:
+            remarks.append(
+                f"Rare {names[column]}: {_join_names([_write_value(label) for label in rare])} count as one."
+            )
+        if any(blank in trace.replaced for trace in own for blank in ("", " ")):
+            remarks.append(f"A {names[column]} of blanks alone counts as missing, however many they are.")
+        if any(trace.maker == "TargetEncoder" for trace in own):
+            remarks.append(
+                f"The pipeline's TargetEncoder encodes {names[column]} differently in the training rows and in later "
+                "ones: the tree's counts are those of the former, its rules are about the latter."
+            )
+        if column in found.distance:
+            remarks.append(
+                f"Rounding does not keep the order of {names[column]}: within {found.distance[column]:.2g} of a limit "
+                f"a row {BESIDE_A_LIMIT}"
+            )
+    kinds = {column: sample.kind(column) for column in tested if column not in found.categories}
+    small = [names[c] for c, kind in kinds.items() if kind is not None and kind.kind == "f" and kind.itemsize < 8]
+    if small:
+        remarks.append(
+            f"{_join_names(small)} {'is' if len(small) == 1 else 'are'} float32 or smaller in the rows given, and the "
+            f"pipeline computes in that type: beside a limit, a number of another type {BESIDE_A_LIMIT}"
+        )
+    for column, limit, is_above in dict.fromkeys(found.gaps):
+        side = "above" if is_above else "below"
+        remarks.append(f"The pipeline's function of {names[column]} has no value {side} {limit + 0.0:.6g}.")
+    remarks += [sentence.format(*names) + "." for sentence in found.limited]
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for place, reason in found.derived.items():
+        by_reason.setdefault((traces[place].maker or "the pipeline", reason), []).append(derived[place])
+    for (maker, reason), listed in by_reason.items():
+        come, its = ("come", "its outputs") if len(listed) > 1 else ("comes", "its output")
+        remarks.append(f"{_join_names(listed)} {come} from {maker}, {reason}: rules name {its}.")
+    return remarks
+
+
+def _write_value(value: Any) -> str:
+    if isinstance(value, str):
+        return repr(value)
+    return f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+def _join_names(items: Sequence[str]) -> str:
+    if len(items) > SHOWN:
+        return f"{', '.join(items[:SHOWN])} and {len(items) - SHOWN} more"
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from secateur.adapters import from_model
 from secateur.adapters.model_checks import is_ensemble
-from secateur.cli.tables.model_rows import describe_unseen, pick_columns, read_for_tree
+from secateur.cli.tables.table_columns import find_reading, set_readings, take_rows, write_labels
 from secateur.cli.tables.training_table import (
     TrainingTable,
     find_column,
@@ -19,12 +19,12 @@ from secateur.cli.tables.training_table import (
     read_numbers,
     split_names,
 )
-from secateur.cli.tables.written_columns import find_reading, read_values, set_readings
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
 from secateur.results.measures import FEW_ROWS, Measures, measure_groups
+from secateur.results.policy import Policy, parse_policy
+from secateur.rows.encoding import as_label, to_label_types
 from secateur.rows.row_source import GivenRows
-from secateur.rows.written_values import as_label, to_label_types
-from secateur.rules.unseen import Split
+from secateur.rules.making import Split
 from secateur.simplification import simplify
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ DEFAULT_DEPTH = 5
 # The most frequent categories of a column that are told apart; the others count as one.
 MAX_CATEGORIES = 20
 HOLDOUT = 0.25  # of the rows, by default
-SMALL_TABLE = 200  # rows, of which none are set aside by default
+SMALL_TABLE = 200  # rows; of fewer none are set aside by default
 FOLDS = 5
 PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
@@ -77,13 +77,7 @@ def fit_table(
     split_by: str | None = None,
     group: str | None = None,
 ) -> FittedTable:
-    """Settle which rows of a table are used, and fit a tree to them unless a model is given.
-
-    An element of ``drop`` or ``keep`` is one column or several separated by commas; ``holdout`` is the share of the
-    rows that is held out, None for a quarter, and nothing of a small table or with a model. With ``split_by`` they are
-    the last by a column, with ``group`` whole groups of rows; either column is not used unless it is to be kept. By
-    default :func:`choose_min_rows` says how many rows a leaf has at least.
-    """
+    """Settle which rows of a table are used, and fit a tree to them unless a model is given."""
     if split_by is not None and group is not None:
         raise ParameterError("Rows are set aside by --split-by or by --group, not by both.")
     aside = [find_column(list(table.frame.columns), one, table.name) for one in (split_by, group) if one is not None]
@@ -95,6 +89,7 @@ def fit_table(
         )
     else:
         used = label_rows(table, read_one_tree(model), target, drop, drop_classes)
+        used = replace(used, X=write_labels(model, used.X))
     is_small = holdout is None and model is None and len(used.y) < SMALL_TABLE and not aside
     if holdout is None:
         holdout = 0.0 if is_small or (model is not None and not aside) else HOLDOUT
@@ -112,13 +107,7 @@ def fit_table(
 
 
 def choose_min_rows(n_rows: int) -> int:
-    """Choose how many rows a leaf has at least: five, or in tables of under 100 rows a twentieth of them.
-
-    Examples
-    --------
-    >>> [choose_min_rows(n_rows) for n_rows in (14, 60, 100, 1_000_000)]
-    [1, 3, 5, 5]
-    """
+    """Choose how many rows a leaf has at least: five, or in tables of under 100 rows a twentieth of them."""
     return max(1, min(FEW_ROWS, n_rows // 20))
 
 
@@ -130,20 +119,7 @@ def fit_tree(
     seed: int = 0,
     balanced: bool = False,
 ) -> Any:
-    """Fit a decision tree to a table, or a pipeline that ends in one where columns are encoded.
-
-    Blanks are a value of their own in both. ``balanced`` lets every class count alike, however rare it is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pandas as pd
-    >>> from secateur.cli.tables.training_table import TrainingTable
-    >>> rows = pd.DataFrame({"age": [30, 41, 52, 63], "ward": ["A", "B", None, "B"]})
-    >>> table = TrainingTable(rows, np.array(["no", "no", "yes", "yes"], dtype=object), "ill", ("ward",), ("age",))
-    >>> fit_tree(table).predict(rows).tolist()
-    ['no', 'no', 'yes', 'yes']
-    """
+    """Fit a decision tree to a table, or a pipeline that ends in one where columns are encoded; a blank is a value."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     options: dict[str, Any] = {"max_depth": max_depth, "min_samples_leaf": min_rows, "random_state": seed}
@@ -155,6 +131,7 @@ def fit_tree(
         tree = DecisionTreeClassifier(class_weight="balanced" if balanced else None, **options)
     if not table.categories:
         return tree.fit(table.X, table.y)
+    import pandas as pd
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder
@@ -168,44 +145,37 @@ def fit_tree(
     columns = ColumnTransformer(
         [("categories", encoder, list(table.categories))], remainder="passthrough", verbose_feature_names_out=False
     )
-    columns.fit(_list_values(table))
-    return Pipeline([("columns", columns), ("tree", tree.fit(columns.transform(table.X), table.y))])
+    codes = [pd.factorize(table.X[name], use_na_sentinel=False)[0] for name in table.categories]
+    n_values = max(int(one.max()) + 1 for one in codes)
+    listed = {}
+    for name, own in zip(table.categories, codes, strict=True):
+        # Values as they stand in the table: factorize of pandas 2 gives NaN for None.
+        first = np.empty(own.max() + 1, dtype=np.int64)
+        first[own[::-1]] = np.arange(len(own))[::-1]
+        listed[name] = table.X[name].iloc[first[np.arange(n_values) % len(first)]].array
+    # The encoder looks at each row of objects, which takes longer than to fit the tree: let it see each value once.
+    # Only which of many values are rare depends on how often they occur.
+    is_short = n_values <= min(MAX_CATEGORIES, len(table.y))
+    columns.fit(table.X.iloc[:n_values].assign(**listed) if is_short else table.X)
+    encoded = _encode(columns.named_transformers_["categories"], pd.DataFrame(listed), codes)
+    numbers = table.X.drop(columns=list(table.categories)).to_numpy(dtype=np.float32)
+    return Pipeline([("columns", columns), ("tree", tree.fit(np.hstack([encoded, numbers]), table.y))])
 
 
-def _list_values(table: TrainingTable) -> Any:
-    """Make a short table from which an encoder learns the same categories as from all rows, or give all rows.
-
-    The encoder counts objects one by one, which takes longer than to fit the tree. Only the order of its counts tells
-    which categories are rare, so each category is listed as often as its count has a rank.
-    """
-    import pandas as pd
-
-    places = {}
-    for name in table.categories:
-        codes, _ = pd.factorize(table.X[name], use_na_sentinel=False)
-        _, first, counts = np.unique(codes, return_index=True, return_counts=True)
-        ranks = np.unique(counts, return_inverse=True)[1] + 1 if len(first) > MAX_CATEGORIES else np.ones_like(first)
-        if len(first) > MAX_CATEGORIES and (ranks == ranks.max()).sum() > 1:
-            return table.X
-        # What is repeated to the length of the table is the commonest, which stays the commonest.
-        places[name] = np.repeat(first, ranks), first[ranks.argmax()]
-    n_rows = max(len(listed) for listed, _ in places.values())
-    if n_rows >= len(table.y):
-        return table.X
-    rows = table.X.iloc[:n_rows].copy()
-    for name, (listed, commonest) in places.items():
-        filled = np.concatenate([listed, np.repeat(commonest, n_rows - len(listed))])
-        rows[name] = table.X[name].iloc[filled].to_numpy()
-    return rows
+def _encode(encoder: Any, listed: Any, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.float32]:
+    """Encode columns as the encoder does, from their listed values and the codes of rows among them."""
+    rare = getattr(encoder, "infrequent_categories_", [None] * len(codes))
+    widths = [
+        len(known) - (0 if few is None else len(few) - 1) for known, few in zip(encoder.categories_, rare, strict=True)
+    ]
+    parts = np.split(encoder.transform(listed), np.cumsum(widths)[:-1], axis=1)
+    return np.hstack([part[own] for part, own in zip(parts, codes, strict=True)])
 
 
 def split_table(
     table: TrainingTable, split: Split, source: TableFile | None = None
 ) -> tuple[TrainingTable, TrainingTable | None]:
-    """Split off a share of the rows: give the rows to fit on, and those held out.
-
-    They are drawn from each class; or the last by a column of ``source``, or whole groups of rows.
-    """
+    """Split off a share of the rows: from each class, the last by a column of ``source``, or whole groups."""
     share = split.share
     if not 0 <= share < 1:
         raise ParameterError(f"Expected the share to hold out as a number from 0 to less than 1, found {share}.")
@@ -251,8 +221,8 @@ def _find_last(table: TrainingTable, split: Split, source: TableFile) -> NDArray
     name = find_column(list(source.frame.columns), split.by, source.name)
     values, kind = source.frame[name], source.kinds[name]
     if kind in ("text", "date"):
-        found = find_reading(values, name, month_first=source.month_first)
-        values = None if found is None else read_values(values, found.reading, name, source.name)
+        found = find_reading(values, month_first=source.month_first)
+        values = None if found is None else found.read(values, name, source.name)
     elif kind != "number":
         values = None
     if values is None:
@@ -276,10 +246,7 @@ def _draw_groups(table: TrainingTable, split: Split, source: TableFile) -> NDArr
 
 
 def cross_fit(table: TrainingTable, *, min_rows: int | None = None, seed: int = 0, **growing: Any) -> Measures | None:
-    """Measure trees that are fitted as this table's is, each on rows that it was not fitted to; None if none can be.
-
-    Every row is judged once, by a tree that has not seen it: the best guess at how good the tree of all rows is.
-    """
+    """Measure trees that are fitted as this table's is, each on rows that it has not seen; None if none can be."""
     from sklearn.model_selection import StratifiedKFold
 
     labels, names = np.unique(table.y.astype(str), return_inverse=True)[::-1]
@@ -308,33 +275,28 @@ def label_rows(
     drop_classes: Sequence[str] = (),
     classes: bool = False,
 ) -> TrainingTable:
-    """Pick the labelled rows of a table as a tree takes them, and turn their labels into the tree's classes.
-
-    A tree tells itself whether it predicts ``classes``.
-    """
+    """Pick the labelled rows of a table as a tree takes them; the tree knows itself whether it predicts ``classes``."""
     columns = list(table.frame.columns)
     target = find_column(columns, target, table.name)
-    if tree.is_regression:
-        numbers = read_numbers(table, target, always=True)
-        if numbers is None:
-            raise InputError(f"The column {target!r} of {table.name} holds no numbers, and the model predicts numbers.")
-        kept, notes = numbers.kept, list(numbers.notes)
-        beside = [target, *split_names(columns, drop, table.name)]
-        table, readings, told = read_for_tree(table, tree, beside)
-        rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)
-        notes += [*told, *describe_unseen(rows, tree, table.name)]
-        how: dict[str, Any] = {"readings": readings, "is_regression": True, "pattern": numbers.pattern}
-        how["places"] = np.flatnonzero(kept)
-        return TrainingTable(rows, numbers.values, target, (), (), tuple(notes), **how)
-    is_blank_kept = any(isinstance(one, str) and one.strip(" ") != one for one in tree.classes.tolist())
-    kept, labels, notes, _ = read_labels(table, target, drop_classes, as_text=is_blank_kept)
     beside = [target, *split_names(columns, drop, table.name)]
-    labels = to_label_types(labels, tree.classes.tolist())
-    table, readings, told = read_for_tree(table, tree, beside)
-    rows = pick_columns(table, tree, beside=beside)[kept].reset_index(drop=True)  # first: it may be another table
-    _check_labels(labels, tree, f"The column {target!r} of {table.name}", table.frame.index[kept])
-    notes += [*told, *describe_unseen(rows, tree, table.name)]
-    return TrainingTable(rows, labels, target, (), (), tuple(notes), readings=readings, places=np.flatnonzero(kept))
+    if tree.is_regression:
+        read = read_numbers(table, target, always=True)
+        if read is None:
+            raise InputError(f"The column {target!r} of {table.name} holds no numbers, and the model predicts numbers.")
+    else:
+        is_blank_kept = any(isinstance(one, str) and one.strip(" ") != one for one in tree.classes.tolist())
+        read = read_labels(table, target, drop_classes, as_text=is_blank_kept)
+        read = read._replace(values=to_label_types(read.values, tree.classes.tolist()))
+    rows, readings, told = take_rows(table, tree, beside, read.kept)  # first: it may be another table
+    if not tree.is_regression:
+        _check_labels(read.values, tree, f"The column {target!r} of {table.name}", table.frame.index[read.kept])
+    return TrainingTable(
+        *(rows, read.values, target, (), (), (*read.notes, *told)),
+        readings=readings,
+        is_regression=tree.is_regression,
+        pattern=read.pattern,
+        places=np.flatnonzero(read.kept),
+    )
 
 
 def _check_labels(labels: NDArray[Any], tree: Tree, where: str, numbers: Any) -> None:
@@ -350,6 +312,20 @@ def _check_labels(labels: NDArray[Any], tree: Tree, where: str, numbers: Any) ->
         )
 
 
+def read_policy(text: str, rules: Rules, table: TableFile, labelled: TrainingTable) -> tuple[Policy, Any]:
+    """Read a policy about any column of a table, and the labelled rows as it takes them."""
+    if rules.tree.is_regression:
+        raise InputError("A policy answers with classes, and the rules predict numbers: leave out --policy.")
+    rows = labelled.X.copy(deep=False)
+    for column in table.frame.columns:
+        if column not in rows and column != labelled.target:
+            values = table.frame[column].iloc[labelled.places].reset_index(drop=True)
+            found = find_reading(values, month_first=table.month_first)
+            rows[column] = values if found is None else found.read(values, column, table.name)
+    known = {str(name): None if rows[name].dtype.kind != "O" else rows[name].dropna().unique() for name in rows}
+    return parse_policy(text, known, dict(zip(rules.tree.class_names, rules.tree.classes.tolist(), strict=True))), rows
+
+
 def read_one_tree(model: Any) -> Tree:
     """Read the tree of a model; reject several trees."""
     if is_ensemble(model):
@@ -357,14 +333,24 @@ def read_one_tree(model: Any) -> Tree:
             "The model is of several trees, and this is about one tree: `secateur approximate MODEL DATA` approximates "
             "it by a short list."
         )
-    return from_model(model)
+    try:
+        return from_model(model)
+    except UnsupportedModelError as error:
+        if not hasattr(model, "predict"):
+            raise
+        raise UnsupportedModelError(
+            f"{str(error).partition('. ')[0]}. `secateur approximate MODEL DATA` approximates any other model by a "
+            "short list."
+        ) from error
+
+
+def read_texts_again(model: Any, X: Any, tree: Tree, table: TableFile, target: str) -> Tree:
+    """Read a model's tree, with the column parsers that the table itself shows, whatever the tree of rules says."""
+    return set_readings(from_model(model, X), take_rows(table, replace(tree, column_parsers=()), [target]).readings)
 
 
 def simplify_fitted(fitted: FittedTable, *, takes_facts: bool = True, **options: Any) -> Rules:
-    """Make rules of a fitted table; the options are those of :func:`secateur.simplify`.
-
-    With ``takes_facts``, what the table shows is stated as facts: whole numbers, few decimals, columns without a blank.
-    """
+    """Make rules of a fitted table; with ``takes_facts``, what the table shows of its columns is stated as facts."""
     train = fitted.train
     names = [train.pattern] if train.is_regression and train.pattern != "{}" else None
     tree = set_readings(from_model(fitted.model, train.X, class_names=names), train.readings)
@@ -375,9 +361,8 @@ def simplify_fitted(fitted: FittedTable, *, takes_facts: bool = True, **options:
     else:  # the types of columns must not tell that they hold whole numbers
         whole = [column for column in train.X.columns if train.X[column].dtype.kind in "iub"]
         rules = simplify(tree, train.X.astype(dict.fromkeys(whole, "float64")), train.y, **options)
-    if (
-        fitted.held_out is None or fitted.min_rows is None or (tree.is_regression and not rules.is_list)
-    ):  # a model may have seen them
+    may_have_seen = fitted.min_rows is None  # a model that was given
+    if fitted.held_out is None or may_have_seen or (tree.is_regression and not rules.is_list):
         return rules
     return set_aside(rules, fitted.held_out, fitted.split)
 
@@ -390,11 +375,11 @@ def set_aside(rules: Rules, held_out: TrainingTable, split: Split | None, train:
     return measured if train is None else measured.change(training=GivenRows(train.X, train.y, None))
 
 
-def describe_split(fitted: FittedTable) -> str | None:
-    """Say which rows were set aside; None if none were."""
+def describe_split(fitted: FittedTable) -> list[str]:
+    """Say which rows were set aside, if any."""
     held, split = fitted.held_out, fitted.split
     if held is None or split is None:
-        return None
+        return []
     n_rows = len(held.y) + len(fitted.train.y)
     how = "drawn at random" if held.is_regression else "drawn from each class"
     if split.by is not None:
@@ -403,7 +388,7 @@ def describe_split(fitted: FittedTable) -> str | None:
         how = f"whole groups by {split.group!r}"
     seed = "" if split.by is not None else f" (seed {split.seed})"
     seen = "to measure on; the tree has not seen them" if fitted.min_rows is not None else "to measure on"
-    return f"Set aside {len(held.y):,} of {n_rows:,} rows, {how}{seed}, {seen} (--holdout 0 uses all)."
+    return [f"Set aside {len(held.y):,} of {n_rows:,} rows, {how}{seed}, {seen} (--holdout 0 uses all)."]
 
 
 def describe_facts(fitted: FittedTable, tree: Tree) -> list[str]:
@@ -415,12 +400,9 @@ def describe_facts(fitted: FittedTable, tree: Tree) -> list[str]:
 
 
 def find_facts(tree: Tree, train: TrainingTable) -> tuple[list[str], list[str]]:
-    """Find what a table shows of the columns that a tree asks for: those of whole numbers, and facts about others.
-
-    A fact cannot be written about a name with a backtick or a line break.
-    """
+    """Find what a table shows of the columns that a tree asks for: those of whole numbers, and facts about others."""
     asked = {tree.feature_name(feature): feature for feature in tree.feature[~tree.is_leaf].tolist()}
-    named = {
+    named = {  # a fact cannot be written about a name with a backtick or a line break
         name: name if PLAIN_NAME.fullmatch(name) else f"`{name}`"
         for name in asked
         if "`" not in name and name.isprintable()

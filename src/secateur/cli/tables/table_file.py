@@ -1,13 +1,16 @@
-"""Read a table from a file into a pandas frame, with DuckDB."""
+"""Read a table from a file into a pandas frame, with DuckDB; a sheet of a workbook as the CSV file it would be."""
 
 from __future__ import annotations
 
+import csv
 import os
 import re
+import zipfile
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import partial
 from glob import has_magic
 from pathlib import Path
@@ -15,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.errors import InputError, ParameterError
-from secateur.rows.arrow_files import open_arrow
-from secateur.rows.file_format import find_file
+from secateur.errors import InputError, ParameterError, did_you_mean, first_line, need_library, shorten
+from secateur.rows.encoding import TRUTH_WORDS
+from secateur.rows.file_bytes import check_zip_size, find_file
 from secateur.rows.file_queries import FileRelation, check_twice, check_width, connect, open_relation
-from secateur.rows.staging import make_room
-from secateur.rows.written_values import TRUTH_WORDS
+from secateur.rows.sources import open_arrow
+from secateur.rows.whole_files import make_room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +45,9 @@ KINDS = {
     **{"INTERVAL": "date", "BOOLEAN": "boolean", "NULL": "empty", "JSON": "mixed"},
 }
 
+PARTS = ("xl/workbook.xml", "content.xml")  # of a workbook of Excel, and of LibreOffice
+MIDNIGHT = " 00:00:00"
+
 
 @dataclass(frozen=True)
 class TableFile:
@@ -54,6 +60,7 @@ class TableFile:
     notes: tuple[str, ...] = ()  # what a person should know of how the file was read, a sentence each
     as_text: tuple[str, ...] = ()  # columns to take as they are written, whatever they look like
     month_first: bool = False  # whether 03/04/2021 is the 4th of March
+    blank_unreadable: float = 0.0  # the share of a column's cells that may be blanks because they cannot be read
 
 
 def read_table(
@@ -64,30 +71,19 @@ def read_table(
     missing: Sequence[str] = (),
     text: Collection[str] = (),
     header: bool | None = None,
+    sheet: str | None = None,
     sample: int | None = None,
     seed: int = 0,
 ) -> TableFile:
-    r"""Read a table from a file, or from standard input.
-
-    By default all rows are read, as UTF-8, in the format that the first bytes show; ``sample`` rows are drawn at
-    random. ``missing`` are texts of a CSV file that mean a blank, beside the usual ones; ``text`` are columns of a CSV
-    or JSON file that stay text even if they look like numbers or dates. ``header`` says whether the first line of a CSV
-    file holds names; by default the lines below it tell.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     path = Path(place) / "ward.csv"
-    ...     _ = path.write_text("age,ward,ill\n34,B,yes\n,A,no\n")
-    ...     table = read_table(path)
-    >>> table.kinds
-    {'age': 'number', 'ward': 'text', 'ill': 'text'}
-    >>> table.whole
-    ('age',)
-    """
+    """Read a table from a file or standard input, as :class:`secateur.cli.options.Reading` says."""
     with make_room() as room:
         name, path = find_file(source, room)
+        notes: tuple[str, ...] = ()
+        if format is None and _is_workbook(path):
+            path, texts, notes = _copy_sheet(path, room, name, sheet)
+            text = {*text, *texts}
+        elif sheet is not None:
+            raise InputError(f"{name} is no workbook (.xlsx or .ods): leave out --sheet.")
         size = path.stat().st_size
         if sample is None:
             _check_memory(size, name)
@@ -100,7 +96,65 @@ def read_table(
         raise InputError(f"{name} has a header but no rows.")
     drawn = () if sample is None else (f"{len(frame):,} rows were drawn at random.",)
     truths = set(types) - set(text) if relation.kind in ("csv", "tsv") else set()
-    return _make_table(name, frame, types, truths, (*relation.notes, *drawn))
+    return _make_table(name, frame, types, truths, (*notes, *relation.notes, *drawn))
+
+
+def read_demo() -> TableFile:
+    """Make a table that comes with scikit-learn: UCI's Breast Cancer Wisconsin (Diagnostic), CC BY 4.0."""
+    from sklearn.datasets import load_breast_cancer
+
+    found = load_breast_cancer(as_frame=True)
+    frame = found.data.assign(diagnosis=found.target_names[found.target].astype(object))
+    kinds = {**dict.fromkeys(found.data.columns, "number"), "diagnosis": "text"}
+    return TableFile("the 569 tumours that come with scikit-learn", frame, kinds, ())
+
+
+def _is_workbook(path: Path) -> bool:
+    """Whether a file is a zip archive with the parts of a workbook."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as packed:
+        return any(part in packed.namelist() for part in PARTS)
+
+
+def _copy_sheet(path: Path, room: Path, name: str, wanted: str | None) -> tuple[Path, list[str], tuple[str, ...]]:
+    """Copy a sheet, by default the first, to a CSV file in ``room``; give it, its columns of texts alone, and notes."""
+    need_library("python_calamine", "sheets", "A workbook")
+    import python_calamine
+
+    check_zip_size(path.read_bytes(), name)
+    try:
+        book = python_calamine.CalamineWorkbook.from_path(path)
+        sheets = book.sheet_names
+        chosen = sheets[0] if wanted is None else wanted
+        lines: list[list[Any]] = book.get_sheet_by_name(chosen).to_python() if chosen in sheets else []
+    except (python_calamine.CalamineError, OSError, IndexError, ValueError) as error:
+        raise InputError(f"{name} cannot be read as a workbook: {first_line(error)}. Save it as CSV.") from error
+    if chosen not in sheets:
+        raise InputError(
+            f"{name} has no sheet {chosen!r}.{did_you_mean(chosen, sheets)} Its sheets: {shorten(sheets)}."
+        )
+    lines = [line for line in lines if any(cell != "" for cell in line)]
+    if not lines:
+        raise InputError(f"The sheet {chosen!r} of {name} is empty: name another one with --sheet.")
+    with (room / "sheet.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([_write_cell(cell) for cell in line] for line in lines)
+    texts = [
+        str(header)
+        for header, *cells in zip(*lines, strict=True)
+        if all(isinstance(cell, str) for cell in cells) and any(cells)
+    ]
+    told = () if len(sheets) == 1 else (f"Read the sheet {chosen!r} of {len(sheets)} (--sheet names another).",)
+    return room / "sheet.csv", texts, told
+
+
+def _write_cell(cell: Any) -> str:
+    """Write a cell as a CSV file holds it."""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))  # a workbook knows no whole numbers
+    if isinstance(cell, datetime):
+        return str(cell).removesuffix(MIDNIGHT)
+    return str(cell.total_seconds() / 86_400) if isinstance(cell, timedelta) else str(cell)
 
 
 def _read_frame(relation: FileRelation, room: Path, sample: int | None, seed: int) -> tuple[Any, dict[str, str]]:
@@ -144,7 +198,8 @@ def _make_table(name: str, frame: Any, types: dict[str, str], truths: set[str], 
         values = frame[column]
         absent = values.isna()
         is_full = not absent.any()
-        kind = "empty" if absent.all() else "nested" if dtype.endswith("]") else KINDS.get(_first_word(dtype), "nested")
+        first_word = re.split(r"[ (]", dtype.strip('"'), maxsplit=1)[0]
+        kind = "empty" if absent.all() else "nested" if dtype.endswith("]") else KINDS.get(first_word, "nested")
         if kind == "text" and column in truths and set(values[~absent].unique()) <= TRUTH_WORDS.keys():
             kind, values = "boolean", values.astype(object).map(TRUTH_WORDS)
         if kind == "number":
@@ -152,14 +207,12 @@ def _make_table(name: str, frame: Any, types: dict[str, str], truths: set[str], 
         elif kind == "boolean" and is_full:
             values = values.astype(bool)
         elif kind in ("text", "boolean", "empty"):
-            values = values.astype(object).where(~absent, np.nan)
+            objects = values.to_numpy(dtype=object, copy=True)
+            objects[absent.to_numpy()] = np.nan  # one object for all blanks, which lookups find at once
+            values = pd.Series(objects, index=values.index, dtype=object)
         kinds[column], columns[column] = kind, values
     whole = tuple(column for column, kind in kinds.items() if kind == "number" and types[column] in WHOLE_TYPES)
     return TableFile(name, pd.DataFrame(columns), kinds, whole, notes)
-
-
-def _first_word(dtype: str) -> str:
-    return re.split(r"[ (]", dtype.strip('"'), maxsplit=1)[0]
 
 
 def _check_memory(needed: int, name: str) -> None:
@@ -192,40 +245,39 @@ def in_batches(data: str, tree: Tree | None) -> bool:
     return is_many or (os.path.isfile(data) and os.path.getsize(data) > LARGE_FILE)
 
 
-def check_batch_options(data: str, used: Rows, reading: Reading, splitting: Sequence[str] = ()) -> None:
-    """Reject options that need all rows at once."""
-    asked = {
-        splitting[0] if splitting else "": splitting,
+@contextmanager
+def open_batches(
+    data: str, tree: Tree, used: Rows, reading: Reading, others: Sequence[str] = (), *, no_facts: bool = False
+) -> Iterator[tuple[Source, str, list[str]]]:
+    """Open labelled rows in batches, their target, and notes for the end; ``others`` are options that need all rows."""
+    from secateur.rows.opening import open_files
+    from secateur.rows.sources import find_texts
+
+    unfit = {
+        others[0] if others else "": others,
         "--drop": used.drop,
         "--drop-class": used.drop_class,
         "--sample": reading.sample,
         "--encoding": reading.encoding,
         "--missing": reading.missing,
+        "--blank-unreadable": reading.blank_unreadable,
+        "--sheet": reading.sheet,
         "--text": reading.text,
         "--month-first": reading.month_first,
     }
-    unread = next((name for name, value in asked.items() if value), None)
+    unread = next((name for name, value in unfit.items() if value), None)
     if unread is not None:
         raise ParameterError(
             f"{data} is read in batches (as directories, patterns and files over {LARGE_FILE >> 20} MiB are), where "
             f"{unread} does not work: leave it out, or make a smaller file."
         )
-
-
-@contextmanager
-def open_batches(
-    data: str, tree: Tree, target: str, reading: Reading, *, no_facts: bool = False
-) -> Iterator[tuple[Source, list[str]]]:
-    """Open the labelled rows of a table to read in batches, and a list that has notes about it at the end."""
-    from secateur.rows.duckdb_sources import open_files
-    from secateur.rows.sources import find_texts
-
+    target = used.require_target(data)
     skipped: Counter[str] = Counter()
     stated = "no fact" if no_facts else "no fact but the types of its columns"
     notes = [f"The table was read in batches; {stated} is taken from it."]
     asked: dict[str, Any] = {"format": reading.format, "header": reading.header}
     with open_files(data, find_texts=partial(find_texts, tree, target), **asked) as source:
         labelled = source.without_blanks(source.find(target, "--target names"), skipped)
-        yield labelled.as_floats(target) if no_facts else labelled, notes
+        yield labelled.as_floats(target) if no_facts else labelled, target, notes
     if skipped[target]:
         notes.append(f"{skipped[target]:,} rows without a value of {target!r} were left out.")

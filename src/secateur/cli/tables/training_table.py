@@ -5,15 +5,15 @@ Nothing is left out in silence: a sentence tells of every column and of all rows
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.cli.tables.written_columns import cut_column, describe_cut, describe_readings, find_reading, read_values
+from secateur.cli.tables.table_columns import Unreadable, cut_column, describe_cut, describe_readings, find_reading
 from secateur.errors import InputError, did_you_mean, shorten
-from secateur.rows.written_values import as_label
+from secateur.results.measures import CODE_NAME, ID_NAME
+from secateur.rows.encoding import as_label
 from secateur.tree.columns import ColumnParser
 
 if TYPE_CHECKING:
@@ -27,22 +27,15 @@ if TYPE_CHECKING:
 MAX_NUMBER_CLASSES = 30
 MAX_CLASSES = 200
 SHOWN_COLUMNS = 8
-# Texts of which more than this share are different are names of rows, not categories.
+# Texts with more than this share of different ones are names of rows, not categories.
 DISTINCT_SHARE = 0.5
 FEW_CATEGORIES = 20
 MOST_TEXTS = 1_000  # columns; scikit-learn looks at each one alone, several times
-# A text column with this share of numbers is meant to hold numbers.
-NUMBERS_SHARE = 0.9
 MAX_DECIMALS = 3
+LARGEST = "numbers, which a tree takes up to 3.4e38"
 # Beyond this a float cannot tell a whole number from the next.
 LARGEST_WHOLE = 2.0**53
-# A name that says so, and different values in more than this share of the rows, make an identifier.
-ID_NAME = re.compile(
-    r"(^|[\W_]|(?<=[a-z]))(ID|Id|id|UUID|uuid|GUID|guid|key|Key)$|^(ID|Id|id|UUID|uuid)([\W_]|$)"
-    r"|[\W_](?i:no|nr|number)\.?$"
-)
-# Whole numbers of such a name, all of as many digits, are codes: which is larger says nothing.
-CODE_NAME = re.compile(r"(?i)(^|[\W_])(branch|code|zip|postcode|plz|store|shop|office|department|dept|sector|region)$")
+# With such a name, different values in more than this share of the rows make an identifier.
 ID_SHARE = 0.1
 # Texts of usually so many words, and more different ones than categories, are free text.
 SENTENCE_WORDS = 5
@@ -91,20 +84,7 @@ def make_training_table(
     keep: Sequence[str] = (),
     classes: bool = False,
 ) -> TrainingTable:
-    """Settle which rows and columns of a table are used; an element of ``drop`` may name several, with commas.
-
-    Columns to ``keep`` are used though they look like identifiers or free text. With ``classes`` the numbers of the
-    target are classes; else many different ones are predicted as numbers.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from secateur.cli.tables.table_file import TableFile
-    >>> frame = pd.DataFrame({"age": [30, 41, 52, 63], "unit": ["x"] * 4, "ill": ["no", "no", "yes", "yes"]})
-    >>> table = TableFile("ward.csv", frame, {"age": "number", "unit": "text", "ill": "text"}, ("age",))
-    >>> make_training_table(table, "ill").notes
-    ("Left out 'unit': it has the same value in every row.",)
-    """
+    """Settle which rows and columns of a table are used; with ``classes`` the numbers of the target are classes."""
     import pandas as pd
 
     frame = table.frame
@@ -114,16 +94,15 @@ def make_training_table(
     )
     if target in dropped:
         raise InputError(f"The target {target!r} cannot be left out: name another column with --drop.")
-    valued = None if classes or target in as_text else read_numbers(table, target)
-    if valued is None:
-        kept, labels, notes, cut = read_labels(table, target, drop_classes, as_text=target in as_text)
-        _check_classes(labels, target)
-    else:
-        if drop_classes:
-            raise InputError(
-                f"The target {target!r} holds numbers, not classes: leave out --drop-class, or pass --classes."
-            )
-        kept, labels, notes, cut = valued.kept, valued.values, list(valued.notes), []
+    numbers = None if classes or target in as_text else read_numbers(table, target)
+    if numbers is not None and drop_classes:
+        raise InputError(
+            f"The target {target!r} holds numbers, not classes: leave out --drop-class, or pass --classes."
+        )
+    read = numbers or read_labels(table, target, drop_classes, as_text=target in as_text)
+    if numbers is None:
+        _check_classes(read.values, target)
+    kept, notes, cut = read.kept, [*read.notes], [target] if read.is_cut else []
     frame = frame[kept]  # its index still numbers the rows, for messages
     asked = [column for column in frame.columns if column != target and column not in dropped]
     n_texts = sum(table.kinds[column] in ("text", "date") for column in asked)
@@ -133,6 +112,7 @@ def make_training_table(
             "dates: leave columns out with --drop, or fit a tree to some columns and pass it with --model."
         )
     categories, used, found = [], [], {}
+    unreadable = Unreadable(table.name, table.blank_unreadable, "keep a column as text with --text, or --drop it")
     frame = frame.copy(deep=False)
     whole = set(table.whole)
     for column in asked:
@@ -150,10 +130,10 @@ def make_training_table(
             if kind == "text" and (without := cut_column(everything)) is not None:
                 everything, frame[column] = without, without[kept]
                 cut.append(column)
-            one = find_reading(everything, column, month_first=table.month_first)
+            one = find_reading(everything, month_first=table.month_first)
             if one is not None:
-                numbers = read_values(everything, one.reading, column, table.name)
-                everything = pd.Series(numbers, index=everything.index)
+                unreadable.blank(column, everything, one.odd, one.what)
+                everything = pd.Series(one.read(everything, column, table.name), index=everything.index)
                 kind, found[column], frame[column] = "number", one, everything[kept]
                 whole |= {column} if one.reading.is_whole_days else set()
         reason = _leave_out(column, frame[column], everything, kind, is_wanted=column in wanted)
@@ -166,7 +146,10 @@ def make_training_table(
         if kind in ("text", "boolean"):
             categories.append(column)
         else:
-            _check_numbers(column, frame[column])
+            large = np.abs(frame[column].to_numpy(dtype=np.float64)) > np.finfo(np.float32).max  # for a tree
+            frame[column] = unreadable.blank(column, frame[column], large, LARGEST)
+    notes += unreadable.settle()
+    found = {column: one for column, one in found.items() if not one.is_plain}
     if not used:
         raise InputError(f"{table.name} has no column to predict {target!r} from. {' '.join(notes)}".rstrip())
     cut = [column for column in cut if column not in found]  # blanks beside a number go without saying
@@ -180,7 +163,7 @@ def make_training_table(
     }
     return TrainingTable(
         X=frame[used].reset_index(drop=True),
-        y=labels,
+        y=read.values,
         target=target,
         categories=tuple(categories),
         whole=tuple(column for column in used if column in whole and column not in categories),
@@ -189,38 +172,40 @@ def make_training_table(
         filled=tuple(column for column in used if not frame[column].isna().any()),
         readings={column: one.reading for column, one in found.items()}
         | {column: ColumnParser("text") for column in cut if column != target},
-        is_regression=valued is not None,
-        pattern="{}" if valued is None else valued.pattern,
+        is_regression=numbers is not None,
+        pattern=read.pattern,
         places=np.flatnonzero(kept),
     )
 
 
-class Numbers(NamedTuple):
-    """A target of numbers."""
+class Target(NamedTuple):
+    """What is to be predicted."""
 
-    kept: NDArray[np.bool_]  # rows that have one
-    values: NDArray[np.float64]  # theirs
-    notes: tuple[str, ...]
-    pattern: str  # how they are written
+    kept: NDArray[np.bool_]  # rows that have a label or number
+    values: NDArray[Any]  # theirs
+    notes: list[str]
+    is_cut: bool = False  # whether blanks around labels were cut
+    pattern: str = "{}"  # how numbers are written
 
 
-def read_numbers(table: TableFile, target: str, *, always: bool = False) -> Numbers | None:
-    """Read a target that holds many different numbers, perhaps with a unit; None if it holds classes.
-
-    With ``always``, few different numbers are read, too. Dates are rejected.
-    """
+def read_numbers(table: TableFile, target: str, *, always: bool = False) -> Target | None:
+    """Read a target of many different numbers, or with ``always`` of any, perhaps with a unit; None if of classes."""
     column, kind, unit = table.frame[target], table.kinds[target], ColumnParser("number")
+    notes: list[str] = []
     if kind in ("text", "date"):
-        found = find_reading(column, target, month_first=table.month_first)
-        if found is not None and found.reading.is_moment and (always or column.nunique() > MAX_NUMBER_CLASSES):
+        found = find_reading(column, month_first=table.month_first)
+        if found is None or (found.is_plain and not always and column.nunique() <= MAX_NUMBER_CLASSES):
+            return None
+        if found.reading.is_moment:
             raise InputError(
                 f"The target {target!r} holds dates or times, and rules predict classes or numbers: make a column of "
-                "numbers from it, such as days since a date, and name that."
+                "numbers from it, such as days since a date, and name that, or pass --classes."
             )
-        if found is None or found.reading.is_moment:
-            return None
         unit = found.reading
-        values = read_values(column, unit, target, table.name)
+        unreadable = Unreadable(table.name, table.blank_unreadable, "take them for classes with --classes")
+        unreadable.blank(target, column, found.odd, found.what)
+        values = found.read(column, target, table.name)
+        notes += unreadable.settle()
     elif kind == "number":
         values = column.to_numpy(dtype=np.float64)
     else:
@@ -237,16 +222,19 @@ def read_numbers(table: TableFile, target: str, *, always: bool = False) -> Numb
         raise InputError(f"The target {target!r} holds {strange}: expected finite numbers. Repair it.")
     if n_different < 2:
         raise InputError(f"The target {target!r} has fewer than two different numbers: expected many rows.")
-    notes = []
-    if not kept.all():
-        n_blank = int((~kept).sum())
-        notes.append(f"Left out {n_blank:,} {'row' if n_blank == 1 else 'rows'} without a value of {target!r}.")
+    notes += _note_blanks(kept, target)
     if not always:
         told = f"{n_different:,} different numbers"
         notes.append(f"{target!r} holds {told}, so it is predicted as a number (--classes takes them for classes).")
     sign = unit.unit
     pattern = "{}" if not sign else f"{sign}{{}}" if unit.unit_first else f"{{}} {sign}"
-    return Numbers(kept, given, tuple(notes), pattern)
+    return Target(kept, given, notes, pattern=pattern)
+
+
+def _note_blanks(kept: NDArray[np.bool_], target: str) -> list[str]:
+    n_blank = int((~kept).sum())
+    rows = "row" if n_blank == 1 else "rows"
+    return [f"Left out {n_blank:,} {rows} without a value of {target!r}."] if n_blank else []
 
 
 def find_column(columns: Sequence[str], name: str, where: str) -> str:
@@ -261,14 +249,10 @@ def find_column(columns: Sequence[str], name: str, where: str) -> str:
         if f"column_{name.strip()}" in columns:
             return f"column_{name.strip()}"
         hint = " Its first line holds no names: name a column by its place, or pass --header if it does."
-    raise InputError(f"{where} has no column {name!r}.{hint} Its columns are {_list_ends(columns)}.")
-
-
-def _list_ends(columns: Sequence[str]) -> str:
-    """List columns; of many the first few and the last, which is often the column of the classes."""
-    if len(columns) <= SHOWN_COLUMNS:
-        return shorten(columns)
-    return f"{', '.join(map(repr, columns[: SHOWN_COLUMNS - 2]))}, …, {columns[-2]!r} and {columns[-1]!r}"
+    listed = shorten(columns)
+    if len(columns) > SHOWN_COLUMNS:  # the last is often the column of the classes
+        listed = f"{', '.join(map(repr, columns[: SHOWN_COLUMNS - 2]))}, …, {columns[-2]!r} and {columns[-1]!r}"
+    raise InputError(f"{where} has no column {name!r}.{hint} Its columns are {listed}.")
 
 
 def split_names(columns: Sequence[str], given: Sequence[str], where: str) -> list[str]:
@@ -280,23 +264,15 @@ def split_names(columns: Sequence[str], given: Sequence[str], where: str) -> lis
     return found
 
 
-def read_labels(
-    table: TableFile, target: str, drop_classes: Sequence[str] = (), *, as_text: bool = False
-) -> tuple[NDArray[np.bool_], NDArray[Any], list[str], list[str]]:
-    """Find the rows with a label, their labels, notes of the rows without one, and the target if blanks were cut.
-
-    With ``as_text`` the labels stay as they are written.
-    """
+def read_labels(table: TableFile, target: str, drop_classes: Sequence[str] = (), *, as_text: bool = False) -> Target:
+    """Find the rows with a label, and their labels; with ``as_text`` these stay as they are written."""
     column, kind = table.frame[target], table.kinds[target]
     without = cut_column(column) if kind == "text" and not as_text else None
-    column, cut = (column, []) if without is None else (without, [target])
+    column, is_cut = (column, False) if without is None else (without, True)
     if kind in UNFIT_TARGETS:
         raise InputError(f"The target {target!r} holds {UNFIT_TARGETS[kind]}: expected a class in each row.")
     kept: NDArray[np.bool_] = column.notna().to_numpy()
-    notes = []
-    if not kept.all():
-        n_blank = int((~kept).sum())
-        notes.append(f"Left out {n_blank:,} {'row' if n_blank == 1 else 'rows'} without a value of {target!r}.")
+    notes = _note_blanks(kept, target)
     if drop_classes:
         written = np.array([_write_label(label) for label in column.tolist()], dtype=object)
         strange = [label for label in drop_classes if label not in written[kept]]
@@ -306,11 +282,11 @@ def read_labels(
         notes.append(f"Left out {int(unwanted.sum()):,} rows of the classes {', '.join(drop_classes)}.")
         kept = kept & ~unwanted
     if kind != "number":
-        return kept, column[kept].to_numpy(dtype=bool if kind == "boolean" else object), notes, cut
+        return Target(kept, column[kept].to_numpy(dtype=bool if kind == "boolean" else object), notes, is_cut)
     labels = column[kept].to_numpy()
     if labels.dtype.kind != "f" or not ((np.floor(labels) != labels) | (np.abs(labels) >= LARGEST_WHOLE)).any():
         labels = labels.astype(np.int64)
-    return kept, labels, notes, cut
+    return Target(kept, labels, notes, is_cut)
 
 
 def _write_label(label: Any) -> str:
@@ -353,8 +329,6 @@ def _leave_out(column: str, values: Any, everything: Any, kind: str, *, is_wante
     n_different = present.nunique()
     if n_different == 1 and len(present) == len(values):
         return f"it has the same value in every row{'' if everything.nunique(dropna=False) == 1 else ' that is used'}"
-    if kind == "text":
-        _check_mixed(column, everything.dropna())
     if is_wanted:
         return None
     if kind == "text":
@@ -382,36 +356,9 @@ def _is_code(column: str, values: Any) -> bool:
     return len(digits) == 1 and digits.pop() >= 3
 
 
-def _check_mixed(column: str, present: Any) -> None:
-    """Refuse a text column in which nearly all values are numbers."""
-    import pandas as pd
-
-    counted = present.value_counts()
-    is_number = pd.to_numeric(pd.Series(counted.index, dtype=object), errors="coerce").notna().to_numpy()
-    share = counted.to_numpy()[is_number].sum() / len(present)
-    if NUMBERS_SHARE <= share < 1:
-        odd = counted.index[~is_number][0]
-        row = int(present.index[present == odd][0])
-        raise InputError(
-            f"The column {column!r} mixes numbers and texts, such as {odd!r} (row {row + 1}): if that is a blank, pass "
-            f"--missing {odd!r}; else repair it, or leave the column out with --drop {column!r}."
-        )
-
-
 def _count_decimals(numbers: NDArray[np.float64]) -> int | None:
     """Count the most decimals of a column's numbers, if they are few; 0 for whole numbers written as fractions."""
     present = numbers[~np.isnan(numbers)]
     if len(np.unique(present[: 10 * FEW_CATEGORIES])) < FEW_CATEGORIES:
         return None  # a handful of values says little
     return next((n for n in range(MAX_DECIMALS + 1) if (np.round(present, n) == present).all()), None)
-
-
-def _check_numbers(column: str, values: Any) -> None:
-    numbers = values.to_numpy(dtype=np.float64)
-    large = np.flatnonzero(np.abs(numbers) > np.finfo(np.float32).max)
-    if len(large):
-        row = int(values.index[large[0]]) + 1
-        raise InputError(
-            f"The column {column!r} holds {numbers[large[0]]:g} (row {row}), which is too large for a tree: "
-            f"repair it, or leave the column out with --drop {column!r}."
-        )

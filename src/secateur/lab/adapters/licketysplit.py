@@ -80,11 +80,7 @@ def _take_apart(model: Any) -> tuple[Any, Any]:
 def _grow_from_paths(
     paths: Sequence[Sequence[int]], actions: Sequence[int]
 ) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Find the tested column, the child for 1, the child for 0 and the class of each node.
-
-    A step of a path is a column's number plus one, negative for the side of 0. The paths come in preorder, so numbering
-    each node when it is first met numbers all of them in preorder.
-    """
+    """Find the tested column, the children for 1 and 0, and the class of each node, in preorder, as the paths come."""
     feature, when_one, when_zero, leaf_class = [-1], [-1], [-1], [-1]
     for path, action in zip(paths, actions, strict=True):
         if action < 0:

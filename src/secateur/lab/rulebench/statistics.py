@@ -39,7 +39,7 @@ class Comparison:
     p : float
         Of Wilcoxon's signed-rank test over data sets, two-sided; 1 if nothing differs.
     worst : tuple of str and float
-        The data set and the difference of the split with the largest one.
+        The data set and the difference of the split on which the first method does worst beside the second.
     """
 
     by_dataset: dict[str, float]
@@ -56,40 +56,28 @@ class Comparison:
         """Probabilities that the difference is below -rope, within it, and above."""
         return signed_rank_probabilities(np.array(list(self.by_dataset.values())), rope)
 
-    def turned(self) -> Comparison:
-        """The second method minus the first."""
-        flipped = {dataset: -value for dataset, value in self.by_dataset.items()}
-        return Comparison(flipped, -self.typical, self.p, (self.worst[0], -self.worst[1]))
-
-    def judge(self, rope: float = 0.0, *, or_equal: bool = False) -> str:
-        """Judge that the first is larger by more than the region, or with ``or_equal`` that it is not smaller by it."""
-        _, inside, above = self.probabilities(rope)
-        chance = above + inside if or_equal else above
+    def judge(self, rope: float = 0.0, *, sign: int = 1, or_equal: bool = False) -> str:
+        """Judge that the first is larger, or with -1 smaller, beyond the region; ``or_equal`` takes the region, too."""
+        sides = self.probabilities(rope)
+        chance = sides[1 + sign] + (sides[1] if or_equal else 0.0)
         if chance >= LEAST_PROBABILITY:
             return SUPPORTED
         return CONTRADICTED if 1 - chance >= LEAST_PROBABILITY else UNDECIDED
 
 
-def compare_pairs(differences: Mapping[str, Values]) -> Comparison:
+def compare_pairs(differences: Mapping[str, Values], *, smaller_is_better: bool = False) -> Comparison:
     """Compare by the differences of every split of each data set."""
     means = {dataset: float(found.mean()) for dataset, found in differences.items()}
     values = np.array(list(means.values()))
-    upper = np.triu_indices(len(values))
-    walsh = (values[:, None] + values[None, :])[upper] / 2
+    walsh = (values[:, None] + values)[np.triu_indices(len(values))] / 2
     p = float(wilcoxon(values).pvalue) if values.any() else 1.0
-    worst = max(differences, key=lambda dataset: float(np.abs(differences[dataset]).max()))
-    at = int(np.abs(differences[worst]).argmax())
-    return Comparison(means, float(np.median(walsh)), p, (worst, float(differences[worst][at])))
+    splits = [(dataset, value) for dataset, found in differences.items() for value in found.tolist()]
+    worst = max(splits, key=lambda split: split[1] if smaller_is_better else -split[1])
+    return Comparison(means, float(np.median(walsh)), p, worst)
 
 
 def signed_rank_probabilities(values: Values, rope: float, seed: int = 0) -> tuple[float, float, float]:
-    """Probabilities that the mean of two data sets drawn from all is below, within and above the region.
-
-    Examples
-    --------
-    >>> signed_rank_probabilities(np.array([3.0, 4.0, 5.0, 4.0, 6.0, 5.0]), 1.0)[2] > 0.95
-    True
-    """
+    """Probabilities that the mean of two data sets drawn from all is below, within and above the region."""
     found = np.append(values, 0.0)
     sums = (found[:, None] + found[None, :]) / 2
     weights = np.random.default_rng(seed).dirichlet([*np.ones(len(values)), PRIOR], N_DRAWS)
@@ -108,7 +96,7 @@ class Ranking:
     n_datasets: int
     friedman_p: float
     pairs: dict[tuple[str, str], float]  # Holm's p of each pair
-    cliques: tuple[tuple[int, int], ...]  # first and last place of methods of which no pair differs
+    cliques: tuple[tuple[int, int], ...]  # first and last place of methods that do not differ in pairs
 
 
 def rank_methods(table: Mapping[str, Mapping[str, float]], *, smaller_is_better: bool = True) -> Ranking:
@@ -136,13 +124,7 @@ def rank_methods(table: Mapping[str, Mapping[str, float]], *, smaller_is_better:
 
 
 def correct_by_holm(found: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    """Correct p-values by Holm's steps.
-
-    Examples
-    --------
-    >>> correct_by_holm({("a", "b"): 0.01, ("a", "c"): 0.04, ("b", "c"): 0.03})
-    {('a', 'b'): 0.03, ('b', 'c'): 0.06, ('a', 'c'): 0.06}
-    """
+    """Correct p-values by Holm's steps."""
     corrected: dict[tuple[str, str], float] = {}
     largest = 0.0
     for place, pair in enumerate(sorted(found, key=lambda pair: found[pair])):

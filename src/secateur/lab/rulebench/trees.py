@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from secateur.datasets import Dataset
 from secateur.lab.protocol import Arm
+from secateur.lab.pruning import list_alphas, prune
 from secateur.lab.sparse import fit_proved, pick_cost, require_solver
 
 N_FOLDS = 3
@@ -47,13 +48,12 @@ class Kind(Arm):
 
 def pick_alpha(model: DecisionTreeClassifier, X: Any, y: Any) -> float:
     """Pick the strength of cost-complexity pruning by folds: the largest of the most accurate ones."""
-    path = np.unique(np.maximum(model.cost_complexity_pruning_path(X, y).ccp_alphas, 0.0))
+    path = list_alphas(model, X, y)
     tried = path[np.unique(np.linspace(0, len(path) - 1, MOST_ALPHAS).round().astype(int))]
     right = np.zeros(len(tried))
     for some, left in StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(X, y):
         for place, alpha in enumerate(tried):
-            model.set_params(ccp_alpha=alpha)
-            right[place] += (model.fit(X[some], y[some]).predict(X[left]) == y[left]).sum()
+            right[place] += (prune(model, alpha, X[some], y[some]).predict(X[left]) == y[left]).sum()
     return float(tried[np.flatnonzero(right == right.max())[-1]])
 
 

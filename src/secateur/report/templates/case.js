@@ -1,6 +1,6 @@
 // The case on the desk: what is still needed, values out of range, the link to it, print, and the letter.
 
-// Where a row may end of which some fields are not known: all leaves that are left, and the field to ask next.
+// Where a row may end while some fields are not known: all leaves that are left, and the field to ask next.
 function reachable(values) {
   const held = toFeatures(values.map((entry) => entry ?? null));
   const leaves = [];
@@ -22,7 +22,7 @@ function possibleClasses(values, leaves) {
   const list = listNow();
   if (list.is_exact) return [...new Set(leaves.map((leaf) => tree.leaf_class[leaf]))];
   const held = toFeatures(values.map((entry) => entry ?? null));
-  const fails = (link) => values[fieldOfLink(link)] !== undefined && goesLeft(parent[link], held) !== (isLeft[link] === 1);
+  const fails = (link) => values[fieldOfLink(link)] !== undefined && goesLeft(parent[link], held, list.limit) !== (isLeft[link] === 1);
   return [...new Set(list.lines.filter((one) => !one.kept.some(fails)).map((one) => one.class))];
 }
 
@@ -35,7 +35,7 @@ function showNext() {
   return place;
 }
 
-// What is known of a row of which some fields are not: the answer if all completions get one, else what is asked next.
+// What can be said of a row while some fields are not known: the answer if all completions get one, else what is asked next.
 function showPartly(next) {
   const { leaves } = reachable(entries);
   const classes = possibleClasses(entries, leaves);
@@ -62,8 +62,8 @@ function outsideWords() {
 // The grounds: the shortened rule of the row's own leaf, at most four conditions in a letter.
 function showLetter(found) {
   const rule = ruleOfLeaf.get(found.leaf);
-  const links = data.lists[state.place].is_exact ? keptLinks(rule) : listNow().lines[found.line].kept;
-  const grounds = groupLinks(links).map((some) => `- ${groupText(some)} (here ${rowValue(some)})`);
+  const links = listNow().is_exact ? keptLinks(rule) : listNow().lines[found.line].kept;
+  const grounds = groupLinks(links, [], listNow().words).map((some) => `- ${groupText(some)} (here ${rowValue(some)})`);
   const rest = grounds.length > 4 ? `\n- and ${plural(grounds.length - 4, "further condition", "further conditions")}` : "";
   const ways = joinWays(nearestChanges(entries)).slice(0, 2).map((way) => `- ${way.changes.map((change) => change.text).join(" and ")}: ${data.classes[way.class]}`);
   byId("letter-text").value = `Answer: ${data.classes[found.class]}\n\nReasons:\n${grounds.slice(0, 4).join("\n") || "- none: the answer is always the same"}${rest}\n${ways.length ? `\nThe answer would be another with:\n${ways.join("\n")}\n` : ""}\nMade with ${data.title}, ${data.meta.told.join(", ")}.`;

@@ -16,23 +16,30 @@ function bandOf(one) {
   return part <= cuts.low ? 0 : part >= cuts.high ? 2 : 1;
 }
 
+const bandWords = () => ["let pass", "look by hand", `flag as ${shorten(data.classes[data.of], 24)}`];
+
+// What the cut-offs make of a line.
+function actionOf(one) {
+  return byId("cuts").hidden ? [] : [make("span", { class: "action" }, ` → ${bandWords()[bandOf(one)]}`)];
+}
+
 function showCuts() {
   const list = listNow();
-  const isUsable = data.of !== null && !data.fidelity && list.lines.every(rowsOf);
+  const isUsable = data.of !== null && !data.fidelity && list.lines.every(rowsOf) && (!list.is_edited || data.edits.with_rows);
   byId("cuts").hidden = !isUsable;
   if (!isUsable) return;
   const name = shorten(data.classes[data.of], 24);
   const sums = [0, 1, 2].map((band) => list.lines.filter((one) => bandOf(one) === band).reduce(([all, own], one) => [all + rowsOf(one)[0] + rowsOf(one)[1], own + rowsOf(one)[data.of]], [0, 0]));
   const total = sums[0][0] + sums[1][0] + sums[2][0];
   const own = sums[0][1] + sums[1][1] + sums[2][1];
-  const words = ["let pass", "look by hand", `flag as ${name}`];
+  const words = bandWords();
   byId("cuts-bands").replaceChildren(...sums.map(([all, hits], band) => {
-    const one = make("div", { class: `band-${band}` }, make("b", {}, `${words[band]} ${count(all)}`), make("span", {}, all ? `${count(hits)} of them ${name} (${share(hits / all)})` : "no row"));
+    const one = make("div", { class: `band-${band}` }, make("b", {}, `${words[band]} ${count(all)}`), make("span", {}, all ? `${count(hits)} of them are ${name} (${share(hits / all)})` : "no row"));
     one.style.flexGrow = String(Math.max(all / Math.max(total, 1), 0.12));
     return one;
   }));
   const wrong = sums[2][0] - sums[2][1];
-  byId("cuts-said").textContent = `misses ${count(sums[0][1])} of ${count(own)} ${name} · flags ${count(wrong)} that are not · cost ${number(sums[0][1] * cuts.cost + wrong)}`;
+  byId("cuts-said").textContent = `misses ${count(sums[0][1])} of ${count(own)} ${name} · flags ${count(wrong)} that are not · cost ${number(sums[0][1] * cuts.cost + wrong)}${sums[1][0] ? `, without what it costs to look at ${count(sums[1][0])} by hand` : ""}`;
   byId("cuts-low-said").textContent = `up to ${share(cuts.low)}`;
   byId("cuts-high-said").textContent = `from ${share(cuts.high)}`;
 }
@@ -47,7 +54,7 @@ function startCuts() {
   [cuts.low, cuts.high] = [Math.round(50 * base) / 100, 0.5];
   const slide = (id, words, value, set) => {
     const input = make("input", { type: "range", id, min: 0, max: 100, step: 1, value });
-    input.addEventListener("input", () => { set(Number(input.value) / 100); showCuts(); });
+    input.addEventListener("input", () => { set(Number(input.value) / 100); showCuts(); showVerdict(); });
     return make("label", {}, `${words} `, make("span", { id: `${id}-said` }), input);
   };
   const cost = make("input", { type: "number", id: "cuts-cost", min: 0, step: "any", value: cuts.cost });
@@ -62,6 +69,7 @@ function startCuts() {
       make("span", { id: "cuts-said", role: "status" }),
       make("label", {}, "a miss costs ", cost, " × a false flag")),
   );
-  onList.push(showCuts);
+  onList.unshift(showCuts);
   showCuts();
+  showVerdict();
 }

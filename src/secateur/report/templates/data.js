@@ -27,21 +27,23 @@ function pathTo(node) {
 }
 
 // Links, those on one column together, in the order in which the path first asks for it; under a heading of others.
-function groupLinks(links, under = []) {
+function groupLinks(links, under = [], words = undefined) {
   const groups = new Map();
   for (const link of links) {
     const about = tree.about[link];
     if (groups.has(about)) groups.get(about).push(link);
     else groups.set(about, [link]);
   }
-  return [...groups.values()].map((group) => Object.assign(group, { under: under.join(",") }));
+  return [...groups.values()].map((group) => Object.assign(group, { under: under.join(","), words }));
 }
 
 const keptLinks = (rule) => data.rules[rule].links.filter((link) => !goneOf[rule].has(link));
 
 function groupText(links) {
   const key = links.join(",");
-  return data.merged[`${links.under}|${key}`] ?? (links.length === 1 ? tree.conditions[links[0]] : data.merged[key]);
+  const { merged = data.merged, conditions = {} } = links.words ?? {}; // of an edited list, whose limits may be rounded
+  const one = (link) => conditions[link] ?? tree.conditions[link];
+  return merged[`${links.under}|${key}`] ?? (links.length === 1 ? one(links[0]) : merged[key] ?? links.map(one).join(" and "));
 }
 
 function reasonText(place) {
@@ -65,12 +67,12 @@ function toFeatures(entries) {
   return values;
 }
 
-function goesLeft(node, values) {
+function goesLeft(node, values, limit = tree.limit) {
   const value = values[tree.feature[node]];
   if (Number.isNaN(value)) return tree.missing_left[node] === 1;
   const codes = leftCodes.get(node);
   if (codes) return codes.has(value);
-  return tree.limit[node] === null || value <= tree.limit[node];
+  return limit[node] === null || value <= limit[node];
 }
 
 function leafOf(entries) {
@@ -83,14 +85,14 @@ function leafOf(entries) {
 // Lines of a section; "otherwise" comes last. What a line keeps begins with the heading of its section.
 const linesOf = (list, section) => [...list.lines.keys()].filter((line) => list.lines[line].section === section);
 const headingOf = (list, one) => list.sections[one.section];
-const ownGroups = (list, one) => groupLinks(one.kept.slice(headingOf(list, one).length), headingOf(list, one));
+const ownGroups = (list, one) => groupLinks(one.kept.slice(headingOf(list, one).length), headingOf(list, one), list.words);
 
 // What a list says of a row: the line that decides, the rules that hold, the class, and the leaf. "Otherwise" keeps the
 // heading alone, and sections have no row in common, so the first line that holds decides.
-function decide(entries, place = state.place) {
+function decide(entries, place = null) {
   const values = toFeatures(entries);
-  const holds = (link) => goesLeft(parent[link], values) === (isLeft[link] === 1);
-  const list = data.lists[place];
+  const list = place === null ? listNow() : data.lists[place];
+  const holds = (link) => goesLeft(parent[link], values, list.limit) === (isLeft[link] === 1);
   const met = [...list.lines.keys()].filter((line) => list.lines[line].kept.every(holds));
   const holding = met.filter((line) => list.lines[line].rule !== null);
   return { line: met[0], holding, leaf: leafOf(entries), holds, class: list.lines[met[0]].class };

@@ -102,7 +102,7 @@ function across(scale) {
   return scale >= FAR ? scale : Math.max(scale, Math.min(FAR, (canvas.clientWidth - 2 * MARGIN) / layout.width));
 }
 
-// Leaves of the line in question: those it stands for, and those of which it decides some rows.
+// Leaves of the line in question: those it stands for, and those with some rows that it decides.
 function litLeaves() {
   const line = lineLit();
   if (line === null) return null;

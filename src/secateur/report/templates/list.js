@@ -12,7 +12,9 @@ function barElement(rows, hits, most, ofClass) {
 
 // The rows beside a line, as Python words them; with what to expect of as many new rows.
 function decidedWords(one, withInterval = false) {
-  const expected = withInterval && one.limits && !data.fidelity ? make("small", {}, `; of as many new rows, expect ${limits(one.limits).slice(1, -1)} to be ${shorten(data.classes[one.class], 30)} (95 %)`) : null;
+  const isOther = data.of !== null && data.classes.length === 2 && one.class !== data.of; // the words count the class of interest
+  const ends = isOther ? one.limits?.map((end) => 1 - end).reverse() : one.limits;
+  const expected = withInterval && ends && !data.fidelity ? make("small", {}, `; of as many new rows, expect ${limits(ends).slice(1, -1)} % to be ${shorten(data.classes[isOther ? data.of : one.class], 30)} (95 %)`) : null;
   const words = squeeze(one.words, LONG);
   const first = /^\d[\d,.]* of \d[\d,.]*(?= )/u.exec(words)?.[0] ?? "";
   return [first ? make("b", { class: "count" }, first) : null, words.slice(first.length), expected].filter(Boolean);
@@ -59,6 +61,8 @@ function lineDetails(line) {
   const stands = n ? `It stands for ${plural(n, "leaf", "leaves")} of the tree` : "It stands for no leaf as a whole";
   const more = one.partly.length ? `, and decides rows of ${one.partly.length} more.` : ".";
   const show = make("button", { type: "button", class: "quiet" }, "Show them in the tree");
+  const edit = data.edits.note ? null : make("button", { type: "button", class: "quiet" }, "Edit it");
+  edit?.addEventListener("click", () => editLine(line));
   show.addEventListener("click", () => { byId("analyst").open = true; lookAtTree(); revealLeaves(one); byId("tree").scrollIntoView(); });
   return make(
     "tr",
@@ -66,7 +70,7 @@ function lineDetails(line) {
     make(
       "td",
       { colspan: 3 },
-      make("p", {}, `${stands}${more} `, "It decides ", decidedWords(one, true), ". ", show),
+      make("p", {}, one.leaves.length || one.partly.length || !listNow().is_edited ? `${stands}${more} ` : "", "It decides ", decidedWords(one, true), ". ", show, " ", edit),
       one.rule === null ? make("p", {}, `It answers for the rows${listNow().sections.length > 1 ? " of its section" : ""} that no rule covers.`) : lineReasons(line),
     ),
   );
@@ -84,16 +88,46 @@ function showList() {
   const list = listNow();
   const most = Math.max(1, ...list.lines.map((one) => one.rows ?? 0));
   byId("list").querySelectorAll("tbody").forEach((part) => part.remove());
-  byId("list").append(...list.sections.map((heading, section) => sectionPart(heading, section, most)));
+  const parts = list.sections.map((heading, section) => sectionPart(heading, section, most)).filter(Boolean);
+  byId("list").append(...(parts.length ? parts : [make("tbody", {}, make("tr", {}, make("td", { colspan: 3 }, "No line has all these words.")))]));
 }
 
 function sectionPart(heading, section, most) {
-  const lines = linesOf(listNow(), section);
-  const last = lines.pop();
+  const every = linesOf(listNow(), section);
+  if (sought.words || sought.class !== null) {
+    const found = every.filter(isSought);
+    return found.length ? make("tbody", {}, sectionHead(heading), found.map((line) => lineRows(line, most))) : null;
+  }
+  const lines = every.slice(0, -1);
+  const last = every.at(-1);
   const shown = openSections.has(section) || lines.length <= MOST_OPEN ? lines.length : HEAD;
-  const rows = (line) => [lineRow(line, most), state.opened === line ? lineDetails(line) : null];
-  const head = heading.length ? make("tr", { class: "head" }, make("th", { colspan: 3, scope: "rowgroup" }, "Among ", joined(groupLinks(heading)))) : null;
-  return make("tbody", {}, head, lines.slice(0, shown).map(rows), shown < lines.length ? moreRow(section, lines.slice(shown)) : null, rows(last));
+  const rows = (line) => lineRows(line, most);
+  return make("tbody", {}, sectionHead(heading), lines.slice(0, shown).map(rows), shown < lines.length ? moreRow(section, lines.slice(shown)) : null, rows(last));
+}
+
+const lineRows = (line, most) => [lineRow(line, most), state.opened === line ? lineDetails(line) : null];
+const sectionHead = (heading) => (heading.length ? make("tr", { class: "head" }, make("th", { colspan: 3, scope: "rowgroup" }, "Among ", joined(groupLinks(heading, [], listNow().words)))) : null);
+
+// A long list, or one of many classes, has an index by class and a search.
+const sought = { words: "", class: null };
+
+function isSought(line) {
+  const one = listNow().lines[line];
+  if (sought.class !== null && one.class !== sought.class) return false;
+  const text = [String(line + 1), data.classes[one.class], ...ownGroups(listNow(), one).map(groupText)].join(" ").toLowerCase();
+  return sought.words.toLowerCase().split(/\s+/u).every((word) => text.includes(word));
+}
+
+function showIndex() {
+  const { lines } = listNow();
+  byId("list-tools").hidden = data.classes.length < 4 && lines.length < 25;
+  const button = (words, to, n) => {
+    const one = make("button", { type: "button", class: "quiet", "aria-pressed": String(sought.class === to) }, shorten(words, 40), make("small", {}, ` ${n}`));
+    one.addEventListener("click", () => { sought.class = to; showList(); showIndex(); });
+    return one;
+  };
+  const sizes = data.classes.map((_, own) => lines.filter((one) => one.class === own).length);
+  byId("list-index").replaceChildren(...[button("all", null, lines.length), ...data.classes.flatMap((name, own) => (sizes[own] ? [button(name, own, sizes[own])] : []))]);
 }
 
 function showWholeList() {
@@ -113,7 +147,7 @@ function moreRow(section, rest) {
   return make("tr", { class: "rest" }, make("td", { colspan: 3 }, button));
 }
 
-const budgetText = (list) => (list.is_exact ? "Exact" : list.budget ? `Up to ${number(100 * list.budget)} % may differ` : `As ${data.method.name}`);
+const budgetText = (list) => (list.is_edited ? "Edited" : list.is_exact ? "Exact" : list.budget ? `Up to ${number(100 * list.budget)} % may differ` : `As ${data.method.name}`);
 
 function showNumbers() {
   const list = listNow();
@@ -127,11 +161,13 @@ function showNumbers() {
     byId("fig-same").textContent = list.is_exact ? "always" : measured ? percent(100 - measured.disagreement) : "–";
     byId("fig-same-of").textContent = list.is_exact ? "for every possible row" : data.answer.measured_on ? `of ${data.answer.measured_on}` : "";
   }
-  byId("fig-rules").textContent = plural(list.n_rules, "rule", "rules");
+  byId("fig-rules").textContent = plural(list.lines.length, "line", "lines");
+  byId("fig-otherwise").textContent = `${plural(list.n_rules, "rule", "rules")} and ${list.lines.length - list.n_rules} × “otherwise”, `;
   byId("fig-sections").textContent = list.sections.length > 1 ? `in ${list.sections.length} sections, ` : "";
   byId("fig-conditions").textContent = count(list.n_conditions);
   byId("said-faithful").textContent = list.faithful;
   byId("said-right").textContent = list.right;
+  byId("said-first").textContent = list.right.split("\n")[0];
   byId("guarantee").textContent = list.guarantee;
   byId("cautions").hidden = !list.cautions.length;
   byId("cautions").replaceChildren(...list.cautions.map((one) => make("p", {}, one)));
@@ -139,17 +175,19 @@ function showNumbers() {
   const slider = byId("slider");
   const same = list.is_exact ? "as the tree, always" : measured ? `differs on ${percent(measured.disagreement)}` : "";
   const right = measured ? `accuracy ${points(measured.delta_accuracy)} points` : "";
-  const said = [budgetText(list), plural(list.n_rules, "rule", "rules"), same, right].filter(Boolean).join(" · ");
+  const said = [budgetText(list), plural(list.lines.length, "line", "lines"), same, right].filter(Boolean).join(" · ");
   slider.value = state.place;
   slider.setAttribute("aria-valuetext", said);
   byId("slider-said").textContent = said;
-  byId("dial-open").textContent = `${plural(list.n_rules, "rule", "rules")} · ${list.is_exact ? "exact" : measured ? `differs on ${percent(measured.disagreement)}` : "not exact"} · right ${measured ? percent(measured.accuracy) : "–"}`;
+  byId("dial-open").textContent = `${plural(list.lines.length, "line", "lines")} · ${list.is_exact ? "exact" : measured ? `differs on ${percent(measured.disagreement)}` : "not exact"} · right ${measured ? percent(measured.accuracy) : "–"}`;
   byId("slider-back").disabled = state.place === data.list;
-  document.querySelectorAll(".numbers tbody tr").forEach((row, place) => row.classList.toggle("current", data.lists.length - 1 - place === state.place));
+  document.querySelectorAll("#positions .numbers tbody tr").forEach((row, place) => row.classList.toggle("current", data.lists.length - 1 - place === state.place));
 }
 
 function startList() {
-  onList.push(() => { openSections.clear(); showList(); showNumbers(); });
+  onList.push(() => { openSections.clear(); showList(); showIndex(); showNumbers(); });
+  byId("list-search").addEventListener("input", (event) => { sought.words = event.target.value.trim(); showList(); });
+  showIndex();
   onLine.push(() => {
     for (const row of document.querySelectorAll("#list tr[data-line]")) {
       const line = Number(row.dataset.line);

@@ -112,7 +112,8 @@ function brokenWords(broken, list) {
   return `${said}: ${shorten(broken.map(({ words }) => words).join("; "), 240)}.`;
 }
 
-function setEntries(values) {
+function setEntries(values, isExample = false) {
+  byId("try").classList.toggle("example", isExample);
   entries = values.slice();
   data.form.fields.forEach((field, place) => {
     const input = byId(`field-${place}`);
@@ -205,12 +206,12 @@ function showVerdict() {
   const isRule = one.rule !== null;
   const hasRules = linesOf(list, one.section).length > 1;
   const heading = headingOf(list, one);
-  byId("row-answer").replaceChildren(make("h3", {}, chip(found.class, 120)), make("p", {}, `line ${found.line + 1}${isRule ? "" : hasRules ? ", otherwise" : ", always"}: `, decidedWords(one, true)));
+  byId("row-answer").replaceChildren(make("h3", {}, chip(found.class, 120)), ...actionOf(one), make("p", {}, `line ${found.line + 1}${isRule ? "" : hasRules ? ", otherwise" : ", always"}: `, decidedWords(one, true)));
   const asked = new Set(isRule ? one.kept.map(fieldOfLink) : []);
   data.form.fields.forEach((_, place) => byId(`field-${place}`).closest(".field").classList.toggle("unasked", isRule && !asked.has(place)));
   const others = found.holding.slice(1);
   const broken = data.form.fields.flatMap((field, place) => brokenFacts(field, entries[place]));
-  const parts = heading.length ? [make("h4", {}, "Its section"), make("ul", { class: "section" }, groupLinks(heading).map(metItem))] : [];
+  const parts = heading.length ? [make("h4", {}, "Its section"), make("ul", { class: "section" }, groupLinks(heading, [], list.words).map(metItem))] : [];
   if (isRule) {
     const own = ownGroups(list, one);
     const always = `it holds for ${heading.length ? "the whole section" : "every row"}`;
@@ -228,9 +229,10 @@ function startRow() {
   byId("row-fields").append(...data.form.fields.map(fieldElement));
   const withExample = data.rules.map((_, rule) => rule).filter((rule) => data.rules[rule].example !== null).slice(0, 500);
   byId("row-pick").append(make("option", { value: "" }, "choose a leaf"), ...withExample.map((rule) => make("option", { value: rule }, `leaf ${data.rules[rule].leaf}: ${shorten(className(rule), 40)}`)));
-  byId("row-pick").addEventListener("change", (event) => { if (event.target.value !== "") setEntries(exampleOf(Number(event.target.value))); });
-  byId("row-usual").addEventListener("click", () => { byId("row-pick").value = ""; setEntries(data.form.fields.map((field) => field.usual)); });
+  byId("row-pick").addEventListener("change", (event) => { if (event.target.value !== "") setEntries(exampleOf(Number(event.target.value)), true); });
+  byId("row-usual").addEventListener("click", () => { byId("row-pick").value = ""; setEntries(data.form.fields.map((field) => field.usual), true); });
   byId("row-form").addEventListener("submit", (event) => event.preventDefault());
   onList.push(showVerdict);
-  setEntries(data.form.fields.map((field) => field.usual));
+  byId("row-form").addEventListener("input", (event) => { if (event.target.id !== "row-pick") byId("try").classList.remove("example"); });
+  setEntries(data.form.fields.map((field) => field.usual), true);
 }

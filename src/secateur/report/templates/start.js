@@ -21,6 +21,8 @@ startChart();
 startRow();
 startCase();
 startCuts();
+startEdits();
+startDesk();
 startLeaves();
 
 // The tree is drawn when somebody looks.
@@ -46,4 +48,4 @@ addEventListener("beforeprint", () => {
   showRules();
 });
 addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
-window.secateur = { data, decide, nearestChanges, setEntries, entries: () => entries };
+window.secateur = { data, decide, nearestChanges, setEntries, priceHere, changedRegions, listNow, entries: () => entries };

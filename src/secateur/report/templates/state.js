@@ -1,11 +1,11 @@
-// What the reader chose: the list, by the slider, and the line that is pointed at or open. Whoever shows something of
+// What the reader chose: the list, by the slider, or edited, and the line that is pointed at or open. Whoever shows something of
 // it asks to be told.
 
-const state = { place: data.list, pointed: null, opened: null };
+const state = { place: data.list, pointed: null, opened: null, edited: null };
 const onList = [];
 const onLine = [];
 
-const listNow = () => data.lists[state.place];
+const listNow = () => (state.edited && state.place === data.list ? state.edited : data.lists[state.place]);
 const lineLit = () => state.pointed ?? state.opened;
 
 function moveTo(place) {

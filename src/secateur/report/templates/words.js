@@ -89,7 +89,7 @@ function rowsText(rows) {
 // How a condition is shown: without its middle if it is long; whole, and with the exact numbers, under the pointer.
 function conditionSpan(links) {
   const text = groupText(links);
-  const whole = tree.exact ? links.map((link) => tree.exact[link]).join(" and ") : text;
+  const whole = tree.exact && !links.words ? links.map((link) => tree.exact[link]).join(" and ") : text;
   return make("span", { class: "asked", title: whole === text && text.length <= LONG ? null : whole.slice(0, 4000) }, squeeze(text, LONG));
 }
 
@@ -98,6 +98,6 @@ const saysOr = (links) => groupText(links).replace(data.form.fields[fieldOfLink(
 
 function joined(groups) {
   if (!groups.length) return [make("i", {}, "always")];
-  const item = (links) => (groups.length > 1 && saysOr(links) ? ["(", conditionSpan(links), ")"] : [conditionSpan(links)]);
+  const item = (links) => (groups.length > 1 && saysOr(links) ? [make("span", { class: "bracketed" }, "(", conditionSpan(links), ")")] : [conditionSpan(links)]);
   return groups.flatMap((links, place) => (place ? [" ", make("i", {}, "and"), " ", ...item(links)] : item(links)));
 }

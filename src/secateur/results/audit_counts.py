@@ -1,0 +1,185 @@
+"""Count rows for the audit of rules; what is counted adds up from any pieces of the rows.
+
+Of values these are sums, for each line and for each leaf: of weights, of what targets lie above its value, of squares
+of that, and of its size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from secateur.counting.coverage import CellCounts
+from secateur.counting.targets import sum_targets
+from secateur.counting.violations import MASKED_LEAVES, Conditions, count_violations
+from secateur.rows.rows import LabelledRows, Rows
+from secateur.rules.line_routes import Placed, find_next_lines, place_rows
+from secateur.rules.rules import Rules
+
+# Sums of weights: of all rows, of those that rules of different classes cover, of those that some rule covers; of the
+# squared weights of all rows; and the number of rows whose weight is not 0.
+SUMS = ("total", "in_conflict", "covered", "squares", "n_counted")
+
+
+@dataclass(frozen=True)
+class AuditCounts:
+    """(Weighted) rows counted for an audit; the counts of parts add up."""
+
+    n_rows: int
+    decided: CellCounts  # rows by their leaf, the line that decides them, and their class; see find_cells
+    sums: NDArray[np.float64]  # the numbers that SUMS names
+    by_line: NDArray[np.float64]  # rows of each line, by class, shape (n_lines, n_classes): see Rule.support
+    squares: NDArray[np.float64]  # sums of their squared weights, shape (n_lines,)
+    # Of values, for each line, then for each leaf: weights, sums and sums of squares above its value, and of errors;
+    # shape (n_lines + n_leaves, 4), of classes (0, 4).
+    targets: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 4)))
+    # Of a list, for each line: its rows that would be right, or of values their errors, if it were struck; else empty.
+    struck: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+    def total(self, name: str) -> float:
+        """Give one of the sums."""
+        return float(self.sums[SUMS.index(name)])
+
+    def to_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """List the counts that are not zero, and their places."""
+        dense = np.concatenate([self.sums, self.by_line.ravel(), self.squares])
+        places = np.flatnonzero(dense)
+        return (
+            np.concatenate([places, self.decided.cells + len(dense)]),
+            np.concatenate([dense[places], self.decided.counts]),
+        )
+
+    @classmethod
+    def from_cells(
+        cls, rules: Rules, n_rows: int, places: NDArray[np.int64], counts: NDArray[np.float64]
+    ) -> AuditCounts:
+        """Read what :meth:`to_cells` listed, in any order."""
+        shape = len(rules.class_ids), rules.tree.n_classes
+        dense = np.zeros(len(SUMS) + shape[0] * (shape[1] + 1))
+        is_dense = places < len(dense)
+        dense[places[is_dense]] = counts[is_dense]
+        sums, by_line, squares = np.split(dense, [len(SUMS), len(SUMS) + shape[0] * shape[1]])
+        decided = CellCounts.of(places[~is_dense] - len(dense), counts[~is_dense])
+        return cls(n_rows, decided, sums, by_line.reshape(shape), squares)
+
+    def __add__(self, other: AuditCounts) -> AuditCounts:
+        return AuditCounts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+
+
+def find_cells(
+    rules: Rules, leaf: NDArray[np.int64], line: NDArray[np.int64], truth: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Number the cells of rows by their leaf, the line that decides them, and their class."""
+    cells: NDArray[np.int64] = (leaf * len(rules.class_ids) + line) * rules.tree.n_classes + truth
+    return cells
+
+
+def n_cells(rules: Rules) -> int:
+    """Count these cells."""
+    return rules.paths.n_rules * len(rules.class_ids) * rules.tree.n_classes
+
+
+@dataclass(frozen=True)
+class AuditCounter:
+    """Count rows for the audit of rules."""
+
+    rules: Rules
+    features = None  # those that the tree tests
+
+    def count(self, listed: LabelledRows) -> AuditCounts:
+        """Count some rows."""
+        rules, (rows, truth, weights) = self.rules, listed[:3]
+        shape = rules.n_lines, rules.tree.n_classes
+        is_by_leaf = rules.tree.is_regression and not rules.is_list  # whose rules are asked by the leaf of a row
+        placed, beside = self._place(rows, truth if weights is None else None)
+        leaf, line, conflict, covered = placed
+        decided = CellCounts.of(find_cells(rules, leaf, line, truth), weights, n_cells(rules))
+        if weights is None:
+            by_line = cross(line, truth, np.ones(rows.n_rows), shape) if is_by_leaf else beside
+            squares = by_line.sum(axis=1)
+            n_rows = rows.n_rows
+            sums = np.array([n_rows, np.count_nonzero(conflict), np.count_nonzero(covered), n_rows, n_rows])
+        else:
+            with np.errstate(over="ignore", under="ignore"):  # finish_audit refuses weights that cannot be squared
+                squared = weights**2
+            if rules.is_list or is_by_leaf:
+                by_line = cross(line, truth, weights, shape)
+                squares = np.bincount(line, squared, rules.n_lines).astype(np.float64)
+            else:
+                by_line = self._count_covered(listed)
+                squares = self._count_covered(listed._replace(weights=squared)).sum(axis=1)
+            marked = weights.sum(), weights[conflict].sum(), weights[covered].sum(), float(squared.sum())
+            sums = np.array([*marked, np.count_nonzero(weights)])
+        share = np.ones(rows.n_rows) if weights is None else weights
+        return AuditCounts(
+            rows.n_rows,
+            decided,
+            sums.astype(np.float64),
+            by_line,
+            squares,
+            _sum_errors(rules, leaf, line, listed) if rules.tree.is_regression else np.zeros((0, 4)),
+            self._count_struck(listed, line, share) if rules.is_list else np.zeros(0),
+        )
+
+    def _count_struck(
+        self, listed: LabelledRows, line: NDArray[np.int64], share: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Add up the rows of each line that the next line which holds would answer rightly; of values, its errors."""
+        rules, layout = self.rules, self.rules.layout
+        assert layout is not None
+        then = find_next_lines(rules, listed.rows, line)
+        if listed.targets is not None:
+            good = np.abs(listed.targets - rules.answers[then])
+        else:
+            good = (rules.class_ids[then] == listed.class_ids).astype(np.float64)
+        found = np.bincount(line, share * good, rules.n_lines).astype(np.float64)
+        found[layout.rest_lines] = np.nan
+        return found
+
+    def _place(self, rows: Rows, truth: NDArray[np.int64] | None) -> tuple[Placed, NDArray[np.float64]]:
+        """Find where rows are, and count those of each line by class if these are known."""
+        rules, layout = self.rules, self.rules.layout
+        is_clear = (rules.is_exact and not rules.tree.facts) or rules.tree.is_regression  # no two classes meet
+        if layout is None or not is_clear or rules.paths.n_rules <= MASKED_LEAVES:
+            return place_rows(rules, rows, truth)
+        leaf, line = rules.find_places(rows)
+        is_rest = np.zeros(rules.n_lines, dtype=bool)
+        is_rest[layout.rest_lines] = True
+        counts = np.zeros((rules.n_lines, rules.tree.n_classes))
+        if truth is not None:
+            counts += cross(line, truth, np.ones(len(line)), counts.shape)
+        return Placed(leaf, line, np.zeros(len(line), dtype=bool), ~is_rest[line]), counts
+
+    def _count_covered(self, listed: LabelledRows) -> NDArray[np.float64]:
+        """Count the rows of each class that satisfy each leaf's rule."""
+        rules = self.rules
+        widened = rules.paths.count(rules.deleted) > 0
+        conditions = Conditions(rules.deleted, np.zeros_like(rules.deleted), widened)
+        return count_violations(rules.tree, rules.paths, conditions, listed).counts
+
+    def add(self, total: AuditCounts, part: AuditCounts) -> AuditCounts:
+        """Add the counts of a further piece."""
+        return total + part
+
+
+def _sum_errors(
+    rules: Rules, leaf: NDArray[np.int64], line: NDArray[np.int64], listed: LabelledRows
+) -> NDArray[np.float64]:
+    """Add up what targets lie above the values of lines, then of leaves, and how large that is."""
+    assert listed.targets is not None
+    weight = np.ones(len(line)) if listed.weights is None else listed.weights
+    found = []
+    for place, values in ((line, rules.answers), (leaf, rules.leaf_answers)):
+        sizes = np.bincount(place, weight * np.abs(listed.targets - values[place]), len(values))
+        found.append(np.column_stack([sum_targets(place, values, listed), sizes]))
+    return np.concatenate(found)
+
+
+def cross(
+    one: NDArray[np.int64], other: NDArray[np.int64], weights: NDArray[np.float64], shape: tuple[int, ...]
+) -> NDArray[np.float64]:
+    """Add up weights by two numbers."""
+    table = np.bincount(one * shape[1] + other, weights=weights, minlength=shape[0] * shape[1])
+    return table.astype(np.float64).reshape(shape)

@@ -1,0 +1,293 @@
+"""Check what is stated beside rules: the numbers behind reasons, unseen rows, and what the edits of a list cost.
+
+Which number has which check is declared in :mod:`secateur.verify.fields`; the others are named as taken as stated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from secateur.verify.case import COUNT_TOLERANCE, describe_difference, find_shares
+from secateur.verify.fields import REASONS, Check
+from secateur.verify.lists import Lines, compare_targets, decide_rows
+from secateur.verify.placed_rows import PlacedRows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from secateur.verify.case import Case, RowReader
+
+# Each reason of a trial takes a box of its own; files with more conditions hold no reasons in words.
+MOST_TRIALS = 20_000
+NAMED = ("line_counts", "leaf_counts", "squares")  # of unseen rows
+SHIFTED = ("matched", "neutral", "inside-h")  # kinds that the change of the class share decides
+
+
+def check_reasons(case: Case) -> None:
+    """Check the numbers behind the reasons of all leaves' rules, and those of a list after its budget was spent."""
+    parts = [case.record] if case.record["list"] is None else [case.record, case.record["list"]]
+    stated: dict[str, None] = {}
+    for part in parts:
+        for kind in np.unique(part["kinds"].astype(str)).tolist():
+            if Check.STATED in REASONS[kind][:4]:
+                stated[kind] = None
+    if stated:
+        case.skip(f"numbers behind these kinds of reasons are taken as stated: {', '.join(stated)}")
+    _check_shifts(case)
+    if case.domain is not None:
+        _check_cases(case)
+    if case.counted is not None:
+        found = [*(_check_leaves(case, part) for part in parts), _check_trials(case)]
+        counted = [broken for broken in found if broken is not None]
+        if counted:
+            case.report(
+                "reliabilities behind reasons recounted from the rows", [one for part in counted for one in part]
+            )
+
+
+def _check_shifts(case: Case) -> None:
+    """Check the change of the class share along each edge, and what it is said to mean."""
+    paths, kinds, said = case.paths, case.record["kinds"].astype(str), case.record["numbers"]
+    judged = np.isin(kinds, SHIFTED) | (
+        ~np.isnan(said) & np.isin(kinds, [kind for kind, own in REASONS.items() if own.number is Check.PROVED])
+    )
+    if not judged.any():
+        return
+    own = case.classes[paths.rule]
+    counts = np.zeros((case.tree.n_nodes, case.tree.n_classes)) if case.tree.counts is None else case.tree.counts
+    with np.errstate(invalid="ignore"):
+        share = counts / counts.sum(axis=1, keepdims=True)
+    shift = share[paths.links, own] - share[paths.parent[paths.links], own]
+    limit = case.parameters.get("rf_tol", 0.0)
+    fits = np.isclose(said, shift, rtol=0, atol=COUNT_TOLERANCE) | (np.isnan(shift) & ~(np.abs(said) > limit))
+    slack = limit + COUNT_TOLERANCE
+    fits &= (kinds != "matched") | (shift > limit - COUNT_TOLERANCE)
+    fits &= (kinds != "neutral") | ~(np.abs(shift) > slack)
+    fits &= (kinds != "inside-h") | (shift < COUNT_TOLERANCE - limit)
+    case.report(
+        "the changes of class shares behind reasons are those of the tree's counts",
+        [
+            f"The class share along link {paths.links[entry]} changes by {shift[entry]:+.4g} for the rule of leaf "
+            f"{case.leaves[paths.rule[entry]]}, not as its reason says ({kinds[entry]}, {said[entry]:+.4g})."
+            for entry in np.flatnonzero(judged & ~fits).tolist()
+        ],
+    )
+
+
+def _check_cases(case: Case) -> None:
+    """Check how many listed cases a certified rule covers, and that the named ones refute the others."""
+    assert case.domain is not None
+    kinds, rule = case.record["kinds"].astype(str), case.paths.rule
+    tried = np.isin(kinds, ("finite-domain", "domain-refutes"))
+    if not tried.any():
+        return
+    matrix, labels = case.domain
+    inside: dict[int, NDArray[np.int64]] = {}
+    placed = PlacedRows(case.tree, matrix)
+    for boxes in case.make_boxes(~tried, np.unique(rule[tried])):  # a rule tries all of them together, or none
+        for place, rows in placed.satisfying(boxes, np.zeros(len(boxes.rules), dtype=np.int64)):
+            inside[int(boxes.rules[place])] = np.sort(rows)
+    broken = []
+    for entry in np.flatnonzero(tried).tolist():
+        rows, name = inside[rule[entry]], case.leaves[rule[entry]]
+        foreign = rows[labels[rows] != case.classes[rule[entry]]]
+        said, row = case.record["after"][entry], int(case.record["nodes"][entry])
+        if kinds[entry] == "finite-domain" and said != len(rows):
+            broken.append(f"The rule of leaf {name} covers {len(rows)} listed rows, not {said:g} as a reason says.")
+        elif kinds[entry] == "domain-refutes" and (not len(foreign) or row != foreign[0]):
+            broken.append(f"Listed row {row} is not the first that refutes the rule of leaf {name}, as a reason says.")
+    case.report("the listed rows behind reasons are those that the rules cover", broken)
+
+
+def _check_leaves(case: Case, part: Mapping[str, Any]) -> list[str] | None:
+    """Check the reliability of the leaf that a reason compares with."""
+    kinds = part["kinds"].astype(str)
+    judged = np.isin(kinds, [kind for kind, own in REASONS.items() if own.before is Check.RECOUNTED])
+    judged &= ~np.isnan(part["before"])
+    assert case.counted is not None
+    return _compare(case, judged, part["before"], find_shares(case.counted.leaves, case.classes)[case.paths.rule])
+
+
+def _check_trials(case: Case) -> list[str] | None:
+    """Recount the reliability of each trial that a reason speaks of.
+
+    `mismatch` tries all candidates together, else one after another from leaf to root; `faithful` from root to leaf,
+    and what stayed again when everything else was gone.
+    """
+    kinds, rule, deleted = case.record["kinds"].astype(str), case.paths.rule, case.deleted
+    said = case.record["after"]
+    judged = np.isin(kinds, ("no-foreign-leaf", "reliability-joint", "reliability-step", "reliability-moves"))
+    entries = np.flatnonzero(judged & ~np.isnan(said))
+    if not len(entries):
+        return None
+    if len(entries) > MOST_TRIALS:
+        case.skip(f"reliabilities behind {len(entries):,} reasons were not recounted: they are too many")
+        return None
+    # One rule for each trial, with the edges of its leaf's path, side by side.
+    first, last = case.paths.offsets[rule[entries]], case.paths.offsets[rule[entries] + 1]
+    sizes = last - first
+    trial = np.repeat(np.arange(len(entries)), sizes)
+    edge = np.arange(len(trial)) - np.repeat(np.cumsum(sizes) - sizes - first, sizes)
+    own = entries[trial]
+    by_leaf = kinds[own] == "reliability-joint"
+    if case.method == "faithful":
+        gone = deleted[edge] & ((edge < own) | (kinds[own] == "reliability-moves"))
+    else:
+        gone = deleted[edge] & ((edge > own) | by_leaf)
+    gone |= edge == own
+    paths = case.paths._replace(
+        leaves=case.leaves[rule[entries]],
+        offsets=np.append(0, np.cumsum(sizes)),
+        links=case.paths.links[edge],
+        rule=trial.astype(np.int32),
+    )
+    counts = np.zeros((len(entries), case.tree.n_classes))
+    assert case.read_rows is not None
+    every = np.arange(len(entries))
+    for matrix, class_ids, weights, _ in case.read_rows():
+        placed = PlacedRows(case.tree, matrix)
+        heavy = np.ones(len(matrix)) if weights is None else weights
+        for boxes in case.make_boxes(~gone, every, paths):
+            for place, inside in placed.satisfying(boxes, np.zeros(len(boxes.rules), dtype=np.int64)):
+                rows = np.sort(inside)
+                counts[boxes.rules[place]] += np.bincount(class_ids[rows], heavy[rows], case.tree.n_classes)
+    again = np.full(len(rule), np.nan)
+    again[entries] = find_shares(counts, case.classes[rule[entries]])
+    judged = np.isin(np.arange(len(rule)), entries)
+    if case.method == "faithful":  # a deletion of a later sweep was tried when others further down were gone, too
+        fits = np.isclose(again, said, rtol=0, atol=COUNT_TOLERANCE)
+        late = judged & deleted & ~fits
+        if late.any():
+            case.skip(f"reliabilities behind {late.sum()} deletions of later sweeps are taken as stated")
+        judged &= ~late
+    return _compare(case, judged, said, again)
+
+
+def _compare(
+    case: Case, judged: NDArray[np.bool_], said: NDArray[np.float64], again: NDArray[np.float64]
+) -> list[str] | None:
+    """List the reliabilities that are wrong; None if there was none to judge."""
+    if not judged.any():
+        return None
+    wrong = judged & ~np.isclose(said, again, rtol=0, atol=COUNT_TOLERANCE)
+    return [
+        f"A reason of the rule of leaf {case.leaves[case.paths.rule[entry]]} says a reliability of {said[entry]:.6g}, "
+        f"but on these rows it is {again[entry]:.6g} (link {case.paths.links[entry]})."
+        for entry in np.flatnonzero(wrong).tolist()
+    ]
+
+
+def check_unseen(case: Case, read_unseen: RowReader | None) -> None:
+    """Check that lines of a list and leaves have the same unseen rows, and with the rows that they have these."""
+    unseen = case.record.get("unseen")
+    if unseen is None:
+        return
+    stated = {name: np.asarray(unseen[name], dtype=np.float64) for name in NAMED if unseen[name] is not None}
+    if case.record["list"] is not None:
+        sums = [stated[name].sum(axis=0) for name in NAMED[:2]]
+        case.expect(
+            bool(np.isclose(sums[0], sums[1], rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE).all()),
+            "the unseen rows of the lines add up to those of the leaves",
+            "The unseen rows of the lines do not add up to those of the leaves.",
+        )
+    if read_unseen is None:
+        return
+    again = {name: np.zeros(values.shape) for name, values in stated.items()}
+    has_weights = False
+    powers = np.zeros((len(stated["line_counts"]), 3))
+    for matrix, class_ids, weights, targets in read_unseen():
+        has_weights |= weights is not None
+        heavy = np.ones(len(matrix)) if weights is None else weights
+        rows = PlacedRows(case.tree, matrix)
+        leaf = rows.leaf_place(case.leaves)
+        again["leaf_counts"] += _add_up(leaf, class_ids, heavy, again["leaf_counts"].shape)
+        if case.record["list"] is not None:
+            row, line = np.arange(len(matrix)), decide_rows(case, rows)
+        else:
+            found = [(inside, np.full(len(inside), rule)) for rule, inside in case.covered(rows, case.all_rules)]
+            row, line = (np.concatenate(part) for part in zip(*found, strict=True))
+        again["line_counts"] += _add_up(line, class_ids[row], heavy[row], again["line_counts"].shape)
+        if targets is not None and unseen.get("targets") is not None:
+            above = targets - np.asarray(case.record["list"]["shares"])[line]
+            powers += np.stack([np.bincount(line, heavy * above**k, len(powers)) for k in range(3)], axis=1)
+        if "squares" in again:
+            again["squares"] += np.bincount(line, heavy[row] ** 2, len(again["squares"]))
+    differs = {
+        name: ~np.isclose(values, stated[name], rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE)
+        for name, values in again.items()
+    }
+    broken = []
+    if has_weights != ("squares" in stated):
+        said, seen = ("no weights", "some") if has_weights else ("weights", "none")
+        broken.append(f"The unseen rows are said to have {said}, but these have {seen}.")
+    total, told = (float(counts["leaf_counts"].sum()) for counts in (again, stated))
+    if not np.isclose(total, told, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE):
+        broken.append(f"These {total:,.10g} rows are not the {told:,.10g} that are stated as unseen.")
+    names = case.tree.class_names
+    for name, title in (("line_counts", "Line {}"), ("leaf_counts", "Leaf {}")):
+        for place in np.flatnonzero(differs[name].any(axis=1)).tolist():
+            number = place + 1 if name == "line_counts" else case.leaves[place]
+            broken.append(
+                describe_difference(title.format(number), "unseen", names, again[name][place], stated[name][place])
+            )
+    if "squares" in differs and differs["squares"].any():
+        broken.append("The sums of squared weights of unseen rows are not those of these rows.")
+    case.report("the unseen rows of lines and leaves recounted", broken)
+    if unseen.get("targets") is not None:
+        moments = np.array([[np.nan if one is None else one for one in line] for line in unseen["targets"]])
+        compare_targets(case, np.asarray(case.record["list"]["shares"]), moments, powers, "unseen targets")
+
+
+def _add_up(
+    place: NDArray[np.int64], class_ids: NDArray[np.int64], heavy: NDArray[np.float64], shape: tuple[int, ...]
+) -> NDArray[np.float64]:
+    counted = np.bincount(place * shape[1] + class_ids, heavy, shape[0] * shape[1])
+    return counted.reshape(shape).astype(np.float64)
+
+
+def check_edits(case: Case, read_unseen: RowReader | None) -> None:
+    """Check the stated price on the rows that are at hand; one that was not counted is counted here."""
+    stated = None if case.record["list"] is None else case.record["list"].get("edits")
+    if stated is None:
+        return
+    for kind, read_rows in (("training", case.read_rows), ("unseen", read_unseen)):
+        if read_rows is not None and (kind == "training" or stated[kind] is not None):
+            _check_price(case, kind, stated, read_rows)
+        elif stated[kind] is None and kind == "training":
+            case.skip("on how many rows the edited list differs from the tree was not counted")
+
+
+def _check_price(case: Case, kind: str, stated: Mapping[str, Any], read_rows: RowReader) -> None:
+    lines, tree, n_classes = Lines(case, case.record["list"]), case.tree, case.tree.n_classes
+    limits = [pair for edit in reversed(stated["journal"]) for pair in edit.get("limits", ())]
+    if limits:  # the tree before they were rounded
+        threshold = np.array(tree.threshold)
+        for node, limit in limits:
+            threshold[node] = limit
+        tree = replace(tree, threshold=threshold)
+    changed, rows = np.zeros((n_classes,) * 3), 0.0
+    for matrix, class_ids, weights, _ in read_rows():
+        heavy = np.ones(len(matrix)) if weights is None else weights
+        line = decide_rows(case, PlacedRows(case.tree, matrix))
+        leaf = PlacedRows(tree, matrix).leaf_place(case.leaves)
+        said, given = case.classes[leaf], lines.classes[line]
+        for row in np.flatnonzero(said != given).tolist():
+            changed[said[row], given[row], class_ids[row]] += heavy[row]
+        rows += float(heavy.sum())
+    found = f"the edited list differs from the tree on {changed.sum():.10g} of {rows:.10g} {kind} rows (recounted)"
+    price = stated[kind]
+    if price is None:
+        case.checks.append(found)
+        return
+    said_changed = np.zeros(changed.shape)
+    for *place, number in price["changed"]:
+        said_changed[tuple(place)] = number
+    same = np.isclose(rows, price["rows"], rtol=COUNT_TOLERANCE)
+    same &= np.allclose(changed, said_changed, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE)
+    told = f"{said_changed.sum():.10g} of {price['rows']:.10g}"
+    case.expect(bool(same), found, f"The edits are said to change {told} {kind} rows, but {found}.")

@@ -1,0 +1,70 @@
+"""Lines that predict values are audited as those of classes are, with means in the place of shares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ttest_ind
+from sklearn.tree import DecisionTreeRegressor
+
+import secateur
+from secateur.results.statistics import compare_means
+
+
+def make_rows(seed: int, n_rows: int, raised: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of two columns; the targets of those with a large first one may be raised."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 10, (n_rows, 2))
+    return X, np.floor(X[:, 0]) * 3 + rng.normal(0, 1, n_rows) + raised * (X[:, 0] > 7)
+
+
+X, Y = make_rows(0, 600)
+RULES = secateur.simplify(DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, Y), X, Y, tolerance=0.5)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 9), st.integers(2, 9))
+def test_means_are_compared_as_scipy_does(seed: int, n: int, m: int) -> None:
+    rng = np.random.default_rng(seed)
+    one, other = rng.normal(size=n), rng.normal(0.5, 2, size=m)
+    low, high, p = compare_means([[one.mean(), one.std()]], [n], [[other.mean(), other.std()]], [m])
+    found = ttest_ind(one, other, equal_var=False)
+    assert p[0] == pytest.approx(found.pvalue, rel=1e-9)
+    assert (low[0], high[0]) == pytest.approx(tuple(found.confidence_interval(0.95)), rel=1e-9)
+
+
+def test_no_rows_and_no_spread_are_not_compared() -> None:
+    moments = np.array([[1.0, 0.5], [1.0, 0.0], [np.nan, np.nan]])
+    assert np.isnan(compare_means(moments, [1, 5, 0], [[1.0, 0.5], [2.0, 0.0], [1.0, 1.0]], [9, 5, 9])[2]).all()
+
+
+def test_each_line_is_counted_as_by_hand() -> None:
+    now, said = make_rows(1, 500)
+    found = RULES.audit(now, said)
+    line = RULES.apply(now)
+    for place, one in enumerate(found.per_line):
+        own, trained = said[line == place], Y[RULES.apply(X) == place]
+        assert one.support == len(own)
+        assert (one.mean, one.spread) == pytest.approx((own.mean(), own.std()))
+        assert one.mean_error == pytest.approx(np.abs(own - RULES.answers[place]).mean())
+        assert (one.training_mean, one.training_spread) == pytest.approx((trained.mean(), trained.std()))
+        assert one.change == pytest.approx(own.mean() - trained.mean())
+        assert f"off by {np.abs(own - RULES.answers[place]).mean():.4g}"[:12] in str(one)
+        assert "reliability" not in found.per_line.to_dicts()[place]
+    assert found.rmse == pytest.approx(np.sqrt(((RULES.predict(now) - said) ** 2).mean()))
+    assert found.r2 == pytest.approx(1 - found.rmse**2 / said.var())
+    assert {"accuracy", "brier"}.isdisjoint(found.to_dict())
+
+
+def test_lines_whose_means_moved_are_found_and_others_are_not() -> None:
+    earlier = RULES.audit(*make_rows(2, 900))
+    assert RULES.audit(*make_rows(3, 900), since=earlier).per_line.moved == []
+    later = RULES.audit(*make_rows(3, 900, raised=2.0), since=earlier)
+    raised = {one.line - 1 for one in later.per_line.moved}
+    assert raised
+    assert raised <= set(RULES.apply(np.array([[limit, 5.0] for limit in np.arange(6.5, 10, 0.1)])).tolist())
+    assert "by Welch's test of means" in later.per_line.notes[0]
+    measured = RULES.measure(*make_rows(4, 900, raised=2.0))
+    assert measured.did_not_hold_up.any()
+    assert "did not hold up" in str(measured)
