@@ -21,7 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting import violations
+from secateur.counting import training_evidence
 from secateur.errors import InputError, ParameterError
 from secateur.tree.tree import Tree
 
@@ -210,7 +210,7 @@ def test_pairs_equal_their_slow_version_however_rows_are_counted(
 ) -> None:
     X, y, w = data.draw(strategies.labelled_rows(tree, weights=data.draw(st.booleans())))
     labels = tree.classes[y]
-    with mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
+    with mock.patch.object(training_evidence, "MOST_NUMBERS", most_numbers):
         listed = secateur.diagnose(tree, X, labels, sample_weight=w)
         found = listed.pairs()
         leaf = data.draw(st.sampled_from(oracles.leaves(tree)))
@@ -234,7 +234,7 @@ def test_pairs_equal_their_slow_version_however_rows_are_counted(
 def test_pairs_counted_in_groups_are_the_same() -> None:
     X, y, model = cancer()
     small = list(secateur.diagnose(model, X, y).pairs())
-    with mock.patch.object(violations, "MOST_NUMBERS", 200):
+    with mock.patch.object(training_evidence, "MOST_NUMBERS", 200):
         assert list(secateur.diagnose(model, X, y).pairs()) == small
 
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from secateur import Tree
 from secateur.facts.groups import label_columns
 from secateur.tree.contract import check_tree
-from secateur.tree.fact_words import word_facts
-from secateur.tree.facts import Claim, Facts, Group, Implication, Order
+from secateur.tree.facts import Claim, Facts, Group, Implication, Order, word_facts
 from secateur.tree.regions import Region, domain_of
 
 Row = tuple[float, ...]

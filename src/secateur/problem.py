@@ -19,10 +19,10 @@ from secateur.facts.checking import check_facts
 from secateur.facts.stating import state_facts
 from secateur.methods import Asks, Method, Problem
 from secateur.rows.checking import NO_WEIGHT, MissingRejectedError, check_labels, check_rows, check_weights
+from secateur.rows.encoding import find_texts, own_names
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import MemoryRows, ModelTerms, Progress, RowSource
 from secateur.rows.rows import apply_tree, count_classes, sum_up
-from secateur.rows.sources import find_texts, own_names
 from secateur.tree.contract import check_tree
 from secateur.tree.difference import find_tree_differences
 from secateur.tree.facts import NO_FACTS

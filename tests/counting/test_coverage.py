@@ -18,7 +18,7 @@ from secateur.counting import masks
 from secateur.rows import row_source
 from secateur.rows import rows as rows_module
 from secateur.rows.checking import check_rows
-from secateur.rules.line_routes import place_rows
+from secateur.rules.lines import place_rows
 
 
 @given(tree=strategies.trees(max_leaves=12), data=st.data())

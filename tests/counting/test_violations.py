@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.choosing import choose_lines
-from secateur.counting import masks, violations
+from secateur.counting import masks, training_evidence
 from secateur.counting.training_evidence import RowEvidence, count_without_one
 from secateur.errors import InputError
 from secateur.kernels import running
@@ -49,7 +49,7 @@ def in_blocks(n_rows: int = 64, **changes: int) -> Iterator[None]:
     """Have masks made of few rows at a time, rows of large trees walk, and rows of few patterns looked at singly."""
     with (
         mock.patch.multiple(masks, BLOCK_ROWS=n_rows, MASK_BYTES=0),
-        mock.patch.multiple(violations, SPLIT_TESTS=1, MASKED_LEAVES=3, **changes),
+        mock.patch.multiple(training_evidence, SPLIT_TESTS=1, MASKED_LEAVES=3, **changes),
     ):
         yield
 
@@ -66,7 +66,7 @@ def test_masks_in_blocks_and_one_row_at_a_time_agree(most_numbers: int, problem:
     deleted, opened = parts == "d", parts == "o"
     for weights in (None, np.array(w)):
         evidence = RowEvidence(tree, check_rows(tree, X), y, weights)
-        with mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
+        with mock.patch.object(training_evidence, "MOST_NUMBERS", most_numbers):
             small = evidence.count_violations(paths, deleted, opened)
             with in_blocks():
                 large = evidence.count_violations(paths, deleted, opened)
@@ -91,7 +91,7 @@ def assert_same_of_every_form(evidence: RowEvidence, found: Any, deleted: Any, m
     for rows in listed:
         other = RowEvidence(tree, rows, evidence.class_ids, evidence.weights)
         for way in (in_blocks(), nullcontext()):
-            with way, mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
+            with way, mock.patch.object(training_evidence, "MOST_NUMBERS", most_numbers):
                 same = other.count_violations(found.paths, deleted, found.opened)
             np.testing.assert_array_equal(same.cells, found.cells)
             np.testing.assert_array_equal(same.leaf_counts, found.leaf_counts)
@@ -159,7 +159,7 @@ def test_too_many_patterns_take_several_passes_to_the_same_answer(
     labels = tree.classes[y]
     wanted = own_settings(method, tolerance=tolerance)
     at_once = secateur.simplify(tree, X, labels, method=method, each_leaf=True, **wanted)
-    with mock.patch.object(violations, "MOST_NUMBERS", 0):
+    with mock.patch.object(training_evidence, "MOST_NUMBERS", 0):
         in_passes = secateur.simplify(tree, X, labels, method=method, each_leaf=True, **wanted)
         with in_blocks():
             by_large_passes = secateur.simplify(
@@ -256,9 +256,9 @@ def test_rules_that_do_not_fit_into_one_pass_are_counted_in_groups(large: Any) -
         method: secateur.simplify(model, X, y, method=method, each_leaf=True)
         for method in ("mismatch", "faithful", "quinlan")
     }
-    with mock.patch.object(violations, "MOST_NUMBERS", 500):
+    with mock.patch.object(training_evidence, "MOST_NUMBERS", 500):
         paths = trace_paths(secateur.from_model(model))
-        groups = violations.split_rules(paths, paths.mismatched, 2)
+        groups = training_evidence.split_rules(paths, paths.mismatched, 2)
         assert len(groups) > 5
         assert np.array_equal(np.sum(groups, axis=0), np.ones(paths.n_rules))
         for method, rules in at_once.items():

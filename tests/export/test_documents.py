@@ -26,8 +26,8 @@ from secateur.errors import ParameterError
 from secateur.export.csv import guard_cell, rules_to_csv, write_csv
 from secateur.export.formats import FORMATS, FRAME, Format, find_format, write_format, write_rules
 from secateur.export.listing import make_listing
-from secateur.export.markup import escape_latex, escape_markdown, rules_to_latex, rules_to_markdown
 from secateur.export.plain_names import one_line
+from secateur.export.text import escape_latex, escape_markdown, rules_to_latex, rules_to_markdown
 from secateur.words.conditions import join_conditions
 from secateur.words.plain_words import join_asked
 

@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.choosing import choose_lines
-from secateur.export.markup import escape_latex
+from secateur.export.text import escape_latex
 from secateur.results.answer import describe_rarer_line
 from secateur.rules.decision_list import make_decision_list
 

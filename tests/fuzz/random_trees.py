@@ -18,8 +18,7 @@ import told_trees
 from secateur.errors import SecateurError
 from secateur.facts.groups import label_columns
 from secateur.tree.contract import check_tree
-from secateur.tree.fact_words import word_facts
-from secateur.tree.facts import Claim, Facts, Group, Implication, Order
+from secateur.tree.facts import Claim, Facts, Group, Implication, Order, word_facts
 from secateur.tree.regions import Region, domain_of
 from secateur.tree.tree import Tree, make_tree
 

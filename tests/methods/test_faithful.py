@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur import datasets
-from secateur.counting import violations
+from secateur.counting import training_evidence
 from secateur.errors import ParameterError
 from secateur.lab.protocol import ARMS, DATASETS, TOLERANCES, split_rows
 from secateur.tree.tree import Tree
@@ -134,7 +134,7 @@ def test_a_condition_that_separates_says_so_and_not_that_it_moves_reliability() 
 def test_rows_counted_by_pairs_and_in_groups_give_the_slow_version(
     problem: Problem, tolerance: float, protect: bool, most_numbers: int
 ) -> None:
-    with mock.patch.object(violations, "MOST_NUMBERS", most_numbers):
+    with mock.patch.object(training_evidence, "MOST_NUMBERS", most_numbers):
         rules = simplify(problem, tolerance=tolerance, protect=protect)
     assert deletions(rules) == oracles.delete_faithful(*problem, tolerance, protect=protect)
 

@@ -12,8 +12,8 @@ from scipy.stats import fisher_exact, hypergeom
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.methods import quinlan
-from secateur.methods.quinlan import fisher_greater
+from secateur.tree import shares
+from secateur.tree.shares import fisher_greater
 
 
 @st.composite
@@ -34,7 +34,7 @@ def test_it_equals_scipys_one_sided_test(drawn: list[tuple[int, int, int, int]])
 @settings(max_examples=100, deadline=None)
 def test_a_table_has_the_same_p_in_any_company(drawn: list[tuple[int, int, int, int]], size: int) -> None:
     alone = [fisher_greater(*table).item() for table in drawn]
-    with mock.patch.object(quinlan, "SLICE", size):
+    with mock.patch.object(shares, "SLICE", size):
         assert fisher_greater(*np.array(drawn).T).tolist() == alone
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oracles import delete_mismatch, fill_counts
 
 import secateur
-from secateur.counting import violations
+from secateur.counting import training_evidence
 
 METHODS = {"mismatch": delete_mismatch}
 
@@ -40,7 +40,7 @@ def test_counts_by_pairs_and_in_groups_give_what_patterns_give(method: str, prob
     labels = tree.classes[y]
     wanted = secateur.simplify(tree, X, labels, method=method, tolerance=tolerance, each_leaf=True)
     for most in (0, 30, 1 << 20):  # by pairs, in groups, by patterns
-        with mock.patch.object(violations, "MOST_NUMBERS", most):
+        with mock.patch.object(training_evidence, "MOST_NUMBERS", most):
             assert_same(secateur.simplify(tree, X, labels, method=method, tolerance=tolerance, each_leaf=True), wanted)
     filled = fill_counts(tree, X, y, None)
     slow = METHODS[method](filled, X, y, np.ones(len(y)), tolerance)

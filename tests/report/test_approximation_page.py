@@ -10,7 +10,7 @@ import pytest
 import secateur
 from secateur.report import summarize
 from secateur.results.answer import describe_rows
-from secateur.results.fidelity import round_outwards
+from secateur.results.statistics import round_outwards
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from scipy.stats import binomtest, fisher_exact
 
 import secateur
 from secateur import TreeBuilder
-from secateur.methods.quinlan import fisher_greater
 from secateur.results.per_line import find_limits_of_d
 from secateur.results.statistics import (
     LEAST_ROWS_OF_D,
@@ -20,6 +19,7 @@ from secateur.results.statistics import (
     count_effective,
     find_interval,
 )
+from secateur.tree.shares import fisher_greater
 
 N_SAMPLES = 40_000
 LEAST = 0.94  # nominal: 0.95

@@ -19,10 +19,9 @@ from scipy.stats import fisher_exact
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.counting.coverage import CellCounts
 from secateur.errors import InputError
 from secateur.results import Audit
-from secateur.results.audit_counts import SUMS, AuditCounts
+from secateur.results.audit_counts import SUMS, AuditCounts, CellCounts
 from secateur.tree.tree import Tree
 
 METHODS = st.sampled_from(["none", "exact", "faithful", "mismatch", "quinlan"])

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.rows.checking import check_rows
-from secateur.rules import line_routes
+from secateur.rules import lines
 
 
 @pytest.mark.parametrize("settings", [{}, {"budget": 0.05}, {"tolerance": 1, "sections": 1}, {"method": "mismatch"}])
@@ -28,7 +28,7 @@ def test_at_every_threshold_and_one_float_beside_it_the_walk_ends_where_lines_ar
         assert rules.line_routes is not None
         leaf, line = rules.find_places(rows)
         assert np.array_equal(leaf, rules.find_leaves(rows))
-        placed, _ = line_routes.place_rows(rules, rows)
+        placed, _ = lines.place_rows(rules, rows)
         assert np.array_equal(placed.line, line)
         assert np.array_equal(placed.leaf, leaf)
 
@@ -38,7 +38,7 @@ def test_a_list_of_very_many_leaves_is_asked_line_by_line(monkeypatch: pytest.Mo
     y = np.random.default_rng(3).integers(0, 2, len(X))
     model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
     found = secateur.simplify(model, X, y).apply(X)
-    monkeypatch.setattr(line_routes, "MOST_LEAVES", 3)
+    monkeypatch.setattr(lines, "MOST_LEAVES", 3)
     rules = secateur.simplify(model, X, y)
     assert rules.line_routes is None
     assert np.array_equal(rules.apply(X), found)

@@ -12,8 +12,7 @@ from hypothesis import assume, given, settings
 from secateur.errors import FormatError
 from secateur.facts.stating import parse_facts, state_facts
 from secateur.tree.builder import TreeBuilder
-from secateur.tree.fact_words import word_facts
-from secateur.tree.facts import NO_FACTS, Claim, Facts
+from secateur.tree.facts import NO_FACTS, Claim, Facts, word_facts
 from secateur.tree.regions import Region
 from secateur.tree.tree import Tree
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import secateur
 from secateur.rows.checking import check_rows
-from secateur.verify import placed_rows
+from secateur.verify import case
 from secateur.verify.boxes import walk_paths
-from secateur.verify.placed_rows import merge_alike
+from secateur.verify.case import merge_alike
 
 
 @given(tree=strategies.trees(max_leaves=8), data=st.data())
@@ -33,7 +33,7 @@ def test_a_kind_has_the_rows_that_go_alike_at_every_node(few_limits: int, tree: 
         expected, found = Counter[Any](), Counter[Any]()
         for row, own in enumerate(goes):
             expected[own] += 1 if weights is None else weights[row]
-        with mock.patch.multiple(placed_rows, FEW_LIMITS=few_limits, MERGED_ROWS=700):
+        with mock.patch.multiple(case, FEW_LIMITS=few_limits, MERGED_ROWS=700):
             many = None if weights is None else np.repeat(weights, n_times) / n_times
             kinds = merge_alike(tree, limit, np.repeat(matrix, n_times, axis=0), np.repeat(y, n_times), many)
         for class_id, weight, first in zip(
@@ -57,7 +57,7 @@ def test_what_is_proved_and_what_is_not_does_not_depend_on_merging(
     wrong = y.copy()
     wrong[0] = (wrong[0] + 1) % tree.n_classes
     for labels in (y, wrong):
-        with mock.patch.object(placed_rows, "MOST_KINDS", 0):
+        with mock.patch.object(case, "MOST_KINDS", 0):
             apart = rules.verify(X, tree.classes[labels], sample_weight=weights)
         merged = rules.verify(X, tree.classes[labels], sample_weight=weights)
         assert (merged.ok, merged.failures, merged.checks) == (apart.ok, apart.failures, apart.checks)

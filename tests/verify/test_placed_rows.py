@@ -15,7 +15,7 @@ from secateur.rows.checking import check_rows
 from secateur.tree.builder import TreeBuilder
 from secateur.tree.tree import Tree
 from secateur.verify.boxes import Boxes, walk_paths
-from secateur.verify.placed_rows import PlacedRows
+from secateur.verify.case import PlacedRows
 
 
 @given(st.data())

@@ -6,9 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from secateur.errors import FormatError
 from secateur.tree.tree import Tree, make_tree
 
@@ -92,14 +89,3 @@ def order_nodes(
 def after_splits(child: int, n_splits: int) -> int:
     """Give leaf ``i``, written as child ``-1 - i``, an id after those of the splits."""
     return child if child >= 0 else n_splits - 1 - child
-
-
-def pack_codes(left_codes: Mapping[int, NDArray[np.int64]], n_nodes: int) -> dict[str, Any]:
-    """Write the codes that go left as a Tree holds them; make_tree takes lists, too slow for millions of codes."""
-    lengths = np.zeros(n_nodes, dtype=np.int64)
-    for node, codes in left_codes.items():
-        lengths[node] = len(codes)
-    return {
-        "category_offsets": np.concatenate([[0], np.cumsum(lengths)]),
-        "category_codes": np.concatenate([np.zeros(0, dtype=np.int64), *(left_codes[k] for k in sorted(left_codes))]),
-    }

@@ -35,13 +35,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.nodes import Node, make_from_nodes, pack_codes
+from secateur.adapters.nodes import Node, make_from_nodes
 from secateur.adapters.pipelines.columns import name_cells
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.tree.columns import Columns
 from secateur.tree.contract import check_tree
-from secateur.tree.tree import Label, Tree
+from secateur.tree.tree import Label, Tree, pack_codes
 
 SUPPORTED, REGRESSOR = "DecisionTreeClassificationModel", "DecisionTreeRegressionModel"
 STAGES_READ = (

@@ -149,7 +149,7 @@ class Reading:
         """Read a table; the text columns of a tree stay text."""
         from secateur.cli.console import working
         from secateur.cli.tables.table_file import read_table
-        from secateur.rows.sources import find_texts
+        from secateur.rows.encoding import find_texts
 
         text = [] if tree is None else find_texts(tree)
         for words in self.text or ():

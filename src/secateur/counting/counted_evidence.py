@@ -19,8 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.training_evidence import TrainingEvidence
-from secateur.counting.violations import Conditions, PatternCounter, ViolationCounts, list_patterns
+from secateur.counting.training_evidence import (
+    Conditions,
+    PatternCounter,
+    TrainingEvidence,
+    ViolationCounts,
+    list_patterns,
+)
 from secateur.errors import FormatError, InputError, ParameterError
 from secateur.limits import JSON_MARKS, check_parsed_size
 from secateur.rows.file_bytes import check_zip_size, read_whole

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.errors import InputError
+from secateur.errors import InputError, ParameterError, did_you_mean
 from secateur.tree.facts import Claim, Group, Implication
 from secateur.tree.tree import Tree
 
@@ -148,3 +148,27 @@ class _Block:
         else:
             shown = str(levels[int(value)]) if value < len(levels) else "a category that is not listed"
         return f"{tree.feature_name(claim.subject)} = {shown}"
+
+
+def find_columns(tree: Tree, columns: Any, who: str, held: str, table: Collection[str] = ()) -> list[int]:
+    """Find columns by name or place that do not hold categories; other columns of the table are left out."""
+    names = {tree.feature_name(feature): feature for feature in range(tree.n_features)}
+    found = []
+    for column in columns:
+        is_place = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
+        if is_place and 0 <= column < tree.n_features:
+            feature = int(column)
+        elif isinstance(column, str) and column in names:
+            feature = names[column]
+        elif not is_place and column in table:
+            continue  # nothing depends on it
+        elif is_place:
+            raise ParameterError(f"{who} column {column}, but there are {tree.n_features} columns.")
+        else:
+            hint = did_you_mean(column, names)
+            hint += "" if tree.columns is None else " Its own encoders need not be named."
+            raise ParameterError(f"{who} the column {column!r}, which the tree does not have.{hint}")
+        if tree.categories[feature] is not None:
+            raise ParameterError(f"{who} the column {tree.feature_name(feature)!r}, which holds categories{held}")
+        found.append(feature)
+    return found

@@ -1,12 +1,13 @@
 """Find groups of columns that stand for one categorical, or read them from a caller."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.errors import InputError, ParameterError, did_you_mean
+from secateur.errors import InputError, ParameterError
+from secateur.facts.checking import find_columns
 from secateur.frames import check_unique, frame_columns, is_listing
 from secateur.tree.facts import Group
 from secateur.tree.tree import Label, Tree
@@ -93,30 +94,6 @@ def read_groups(tree: Tree, groups: Any) -> tuple[Group, ...]:
             group_of[feature] = title
         found.append(Group(title, tuple(features), tuple(label_columns(title, own))))
     return tuple(found)
-
-
-def find_columns(tree: Tree, columns: Any, who: str, held: str, table: Collection[str] = ()) -> list[int]:
-    """Find columns by name or place that do not hold categories; other columns of the table are left out."""
-    names = {tree.feature_name(feature): feature for feature in range(tree.n_features)}
-    found = []
-    for column in columns:
-        is_place = isinstance(column, (int, np.integer)) and not isinstance(column, bool)
-        if is_place and 0 <= column < tree.n_features:
-            feature = int(column)
-        elif isinstance(column, str) and column in names:
-            feature = names[column]
-        elif not is_place and column in table:
-            continue  # nothing depends on it
-        elif is_place:
-            raise ParameterError(f"{who} column {column}, but there are {tree.n_features} columns.")
-        else:
-            hint = did_you_mean(column, names)
-            hint += "" if tree.columns is None else " Its own encoders need not be named."
-            raise ParameterError(f"{who} the column {column!r}, which the tree does not have.{hint}")
-        if tree.categories[feature] is not None:
-            raise ParameterError(f"{who} the column {tree.feature_name(feature)!r}, which holds categories{held}")
-        found.append(feature)
-    return found
 
 
 def label_columns(name: str, columns: list[str]) -> list[Label]:

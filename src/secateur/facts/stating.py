@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from secateur.errors import ParameterError, did_you_mean, shorten
-from secateur.facts.groups import find_columns, read_groups
+from secateur.facts.checking import find_columns
+from secateur.facts.groups import read_groups
 from secateur.facts.possible_rows import check_possible
 from secateur.frames import frame_columns, is_listing
 from secateur.tree.contract import check_tree
-from secateur.tree.fact_words import word_facts
-from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication, Order
+from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication, Order, word_facts
 from secateur.tree.regions import MOST_DECIMALS, Region, domain_of
 from secateur.tree.tree import Label, Tree
 

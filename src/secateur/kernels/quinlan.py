@@ -212,7 +212,7 @@ def log_choose(log_gamma, n, k):  # type: ignore[no-untyped-def]
 
 
 def find_p(log_gamma, table, limit):  # type: ignore[no-untyped-def]
-    """P-value of a table, as :func:`secateur.methods.quinlan.fisher_greater` has it but for the last digits.
+    """P-value of a table, as :func:`secateur.tree.shares.fisher_greater` has it but for the last digits.
 
     Given a limit of 0 or more, the sum ends as soon as it is plain on which side of it the value lies.
     """

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 import secateur
 from secateur.lab.runtime import FIXED_LEAVES, FIXED_ROWS, LEAF_TARGETS, ROW_COUNTS, SEEDS, make_problem
 from secateur.methods.contract import DEFAULT_TOLERANCE
-from secateur.methods.quinlan import CERTAINTY_TOLERANCE, P_TOLERANCE, fisher_greater
+from secateur.methods.quinlan import CERTAINTY_TOLERANCE, P_TOLERANCE
 from secateur.tree.paths import trace_paths
+from secateur.tree.shares import fisher_greater
 from secateur.tree.tree import Tree
 
 WITH_ROWS = "M2-P with rows"

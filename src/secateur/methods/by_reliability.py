@@ -25,8 +25,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.training_evidence import TrainingEvidence
-from secateur.counting.violations import ViolationCounts, find_reliability
+from secateur.counting.training_evidence import TrainingEvidence, ViolationCounts, find_reliability
 from secateur.kernels.running import run_met, run_witnesses
 from secateur.methods.contract import (
     DEFAULT_TOLERANCE,

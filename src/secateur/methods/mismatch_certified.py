@@ -31,9 +31,9 @@ from secateur.facts.possible_rows import find_ranks
 from secateur.methods.contract import Asks, Deletions, Method, Problem, Why, amount
 from secateur.methods.monotonicity import Monotonicity, decide_monotonicity, describe_contradiction, find_contradiction
 from secateur.rows.checking import check_labels, check_rows
+from secateur.rows.encoding import find_texts
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import GivenRows, ModelTerms
-from secateur.rows.sources import find_texts
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths
 from secateur.tree.tree import Tree

@@ -17,7 +17,7 @@ from secateur.frames import frame_columns
 from secateur.report.material import RowsAtHand, known_numbers
 from secateur.report.rules import merge_conditions
 from secateur.rows.checking import check_labels
-from secateur.rules.line_routes import MOST_LEAVES
+from secateur.rules.lines import MOST_LEAVES
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree
 from secateur.words.conditions import count_of, read_conditions

@@ -28,9 +28,10 @@ from secateur.results.answer import (
     warn_of_weights,
 )
 from secateur.results.audit import Audit
-from secateur.results.fidelity import describe_fidelity, round_outwards
+from secateur.results.fidelity import describe_fidelity
 from secateur.results.measures import FEW_ROWS, find_expected, measure_rules
 from secateur.results.per_line import find_limits_of_d
+from secateur.results.statistics import round_outwards
 from secateur.rows.checking import check_labels
 from secateur.rules.rules import Rules
 from secateur.words.conditions import read_conditions

@@ -33,7 +33,7 @@ from secateur.report.tree import describe_splits, describe_tree
 from secateur.results import fidelity
 from secateur.results.answer import COUNTED_TWICE, counts_rows_twice, find_target, name_target
 from secateur.results.audit import Audit
-from secateur.results.statistics import count_classes
+from secateur.results.statistics import count_classes, round_outwards
 from secateur.rules.rules import Rules
 from secateur.tree.json import tree_to_dict
 from secateur.words.conditions import count_of
@@ -252,7 +252,7 @@ def describe_fidelity(rules: Rules) -> dict[str, Any] | None:
         "model": found.model,
         "n_rows": found.n_rows,
         "share": 100.0 * found.share,
-        "interval": [100.0 * limit for limit in fidelity.round_outwards(found.interval)],
+        "interval": [100.0 * limit for limit in round_outwards(found.interval)],
         "accuracy": None if found.n_right is None else 100.0 * found.n_right / found.n_rows,
         "model_accuracy": None if found.n_model_right is None else 100.0 * found.n_model_right / found.n_rows,
         "first": " ".join(before),

@@ -18,9 +18,9 @@ from secateur.counting.training_evidence import (
     count_without_one,
     count_without_sets,
     count_without_two,
+    find_reliability,
     list_pairs,
 )
-from secateur.counting.violations import find_reliability
 from secateur.errors import InputError, ParameterError, shorten
 from secateur.kernels.running import run_witnesses
 from secateur.methods.contract import Problem

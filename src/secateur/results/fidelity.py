@@ -5,7 +5,6 @@ same is a number that was measured, with an interval, and never a promise. Of va
 tolerance of the list, and R² of the rules' values as guesses of the model's is told beside it.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.results.statistics import LEVEL, find_interval
+from secateur.results.statistics import LEVEL, find_interval, round_outwards
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_share
 from secateur.words.plain_words import join_asked, read_amount, read_asked, read_limit
@@ -359,9 +358,3 @@ def read_agreement(found: Fidelity, index: int) -> str:
     if one.n_rows < FEW_ROWS:
         return f"{rows}, too few to tell: {found.agreeing} for {one.n_same}"
     return f"{rows}, {found.agreeing} for {one}"
-
-
-def round_outwards(interval: tuple[float, float]) -> tuple[float, float]:
-    """Round the ends of an interval to a tenth of a percent, outwards, so that rounding never narrows it."""
-    low, high = interval
-    return math.floor(1000 * low + 1e-9) / 1000, math.ceil(1000 * high - 1e-9) / 1000

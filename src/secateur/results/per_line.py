@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InputError
-from secateur.methods.quinlan import fisher_greater
 from secateur.results.measures import TOLD, find_flags
 from secateur.results.shifts import find_psi
 from secateur.results.statistics import (
@@ -36,7 +35,7 @@ from secateur.results.statistics import (
 )
 from secateur.rules.rule import ArrayTable, Rule
 from secateur.rules.rules import Rules
-from secateur.tree.shares import divide_or_nan, none_if_nan
+from secateur.tree.shares import divide_or_nan, fisher_greater, none_if_nan
 from secateur.tree.tree import Label
 from secateur.words.conditions import count_class, count_of, name_class, read_count, read_share
 from secateur.words.plain_words import read_amount

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_rows
-from secateur.rows.encoding import category_code, cut_blanks, is_trimmed
+from secateur.rows.encoding import category_code, cut_blanks, find_texts, is_trimmed, tested_features
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import MemoryRows
 from secateur.rows.rows import Rows, apply_tree
-from secateur.rows.sources import find_texts, tested_features
 from secateur.rules.decision_list import make_decision_list
 from secateur.rules.lines import Deciding
 from secateur.rules.rules import Rules

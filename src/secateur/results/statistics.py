@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from secateur.errors import InputError
-from secateur.methods.quinlan import fisher_greater
 from secateur.rules.rules import Rules
-from secateur.tree.shares import divide_or_nan
+from secateur.tree.shares import divide_or_nan, fisher_greater
 
 Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -242,3 +241,9 @@ def _find_score_interval(share: NDArray[np.float64], n_rows: ArrayLike, level: f
     centre = shrink * (share + z * z * per_row / 2)
     half = shrink * z * np.sqrt(share * (1 - share) * per_row + (z * per_row / 2) ** 2)
     return np.clip(centre - half, 0.0, share), np.clip(centre + half, share, 1.0)
+
+
+def round_outwards(interval: tuple[float, float]) -> tuple[float, float]:
+    """Round the ends of an interval to a tenth of a percent, outwards, so that rounding never narrows it."""
+    low, high = interval
+    return math.floor(1000 * low + 1e-9) / 1000, math.ceil(1000 * high - 1e-9) / 1000

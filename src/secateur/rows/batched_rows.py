@@ -19,14 +19,16 @@ from secateur.rows.encoding import (
     as_objects,
     as_truth,
     check_whole,
+    derives,
     read_column,
+    read_features,
     read_source,
     rounds_twice,
     to_label_types,
 )
 from secateur.rows.row_source import Decider, GivenRows, MemoryRows, ModelTerms, Result, RowSource, Work, split_frame
 from secateur.rows.rows import LabelledRows, Rows
-from secateur.rows.sources import Source, derives, find_beside, fit_tree_to, read_features
+from secateur.rows.sources import Source, find_beside, fit_tree_to
 from secateur.tree.tree import Tree
 
 # Rows times features of the matrix that a batch becomes.

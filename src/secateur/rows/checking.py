@@ -17,16 +17,19 @@ from secateur.frames import check_unique, frame_columns
 from secateur.kernels.running import map_in_threads
 from secateur.rows.encoding import (
     EXACT,
+    asked_features,
     check_whole,
+    derives,
+    own_features,
     read_column,
     read_objects,
     read_source,
     recode,
     rounds_twice,
+    tested_features,
     to_terms,
 )
 from secateur.rows.rows import Rows
-from secateur.rows.sources import asked_features, derives, own_features, tested_features
 from secateur.tree.tree import Tree
 
 # Up to this many classes, comparing labels with each of them is faster than searching.

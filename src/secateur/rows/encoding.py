@@ -1,6 +1,9 @@
-"""Encode one column as the tree reads it, numbers, codes of labels or codes of cells, also from what files write."""
+"""Encode one column as the tree reads it, numbers, codes of labels or codes of cells, also from what files write.
 
-from collections.abc import Sequence
+Before that: which columns a tree reads of rows.
+"""
+
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from itertools import repeat
 from typing import Any
@@ -412,3 +415,47 @@ def to_label_types(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[Any]
     if {type(label) for label in labels.tolist()} <= kinds or not set(written) <= set(named):
         return labels
     return np.array([named[text] for text in written], dtype=bool if kinds == {bool} else object)
+
+
+def derives(tree: Tree) -> bool:
+    """Whether a pipeline at hand must make some of the tree's columns."""
+    return tree.columns is not None and tree.columns.derive is not None
+
+
+def own_features(tree: Tree) -> range:
+    """List the features that rows hold themselves, without those that only the pipeline makes."""
+    return range(tree.n_features - (0 if tree.columns is None else len(tree.columns.derived)))
+
+
+def own_names(tree: Tree) -> list[str] | None:
+    """List the columns that rows hold themselves; None if the tree does not name them."""
+    return None if tree.feature_names is None else list(tree.feature_names[: len(own_features(tree))])
+
+
+def tested_features(tree: Tree) -> set[int]:
+    """Find the features that a split tests, in this tree or in others of its forest."""
+    tested = np.unique(tree.feature[~tree.is_leaf]).tolist()
+    return {*tested, *(() if tree.columns is None else tree.columns.asked)}
+
+
+def asked_features(tree: Tree) -> set[int]:
+    """Find the features that a split or a fact asks for."""
+    return {*tested_features(tree), *tree.facts.features(tree.n_features)}
+
+
+def read_features(tree: Tree, features: Collection[int] | None = None) -> list[int]:
+    """List the features to read: all that a pipeline makes others from, else those given, else those asked for."""
+    if derives(tree):
+        return list(own_features(tree))
+    return sorted(asked_features(tree) if features is None else features)
+
+
+def find_texts(tree: Tree, y: Any = None) -> list[str]:
+    """Find the columns that hold text, even where it looks like numbers; the column of text labels is one."""
+    texts = [
+        name
+        for feature, (name, levels) in enumerate(zip(own_names(tree) or (), tree.categories, strict=False))
+        if (levels and all(isinstance(level, str) for level in levels)) or tree.column_parser(feature) is not None
+    ]
+    is_text = tree.classes.dtype.kind == "U" and not tree.is_regression
+    return [*texts, y] if isinstance(y, str) and is_text else texts

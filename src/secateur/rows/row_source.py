@@ -20,9 +20,8 @@ from secateur.facts.stating import whole_by_dtype
 from secateur.frames import check_unique, frame_columns
 from secateur.kernels.running import map_in_threads
 from secateur.rows.checking import check_answers, check_columns, check_rows, check_weights, mark_finite
-from secateur.rows.encoding import as_objects, to_label_types
+from secateur.rows.encoding import as_objects, derives, own_names, read_features, to_label_types
 from secateur.rows.rows import LabelledRows, Rows
-from secateur.rows.sources import derives, own_names, read_features
 from secateur.tree.tree import Tree
 
 # What rows are read by: trees that share all of it read them alike.

@@ -14,8 +14,7 @@ from secateur.methods import Deletions, Why
 from secateur.methods.leaves import CLASSES_ONLY, LeafMasks, list_places, make_mask
 from secateur.rows.row_source import ModelTerms
 from secateur.rules.edits import Edit, Edits, Price, count_price, read_edit
-from secateur.rules.line_routes import MOST_LEAVES, find_next_lines, find_open
-from secateur.rules.lines import Layout, count_lines
+from secateur.rules.lines import MOST_LEAVES, Layout, count_lines, find_next_lines, find_open
 from secateur.rules.rule import Rule
 from secateur.tree.columns import find_cuts
 from secateur.tree.regions import regions_of_links

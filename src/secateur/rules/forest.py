@@ -14,9 +14,9 @@ from secateur.errors import InputError, ParameterError
 from secateur.kernels.running import map_in_threads
 from secateur.methods import METHODS
 from secateur.rows.checking import NO_WEIGHT, check_rows
+from secateur.rows.encoding import asked_features
 from secateur.rows.row_source import GivenRows, ModelTerms, Progress
 from secateur.rows.rows import LabelledRows, Rows, apply_tree
-from secateur.rows.sources import asked_features
 from secateur.rules.lines import Deciding, check_of, without_facts
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree

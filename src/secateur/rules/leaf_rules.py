@@ -15,8 +15,7 @@ from secateur.facts.possible_rows import find_feasible
 from secateur.methods import METHODS, Deletions
 from secateur.methods.leaves import CLASSES_ONLY, LeafValues, Stated, pack_flags
 from secateur.rows.rows import Rows, apply_tree, follow
-from secateur.rules.line_routes import LineRoutes, grow_routes, place_rows
-from secateur.rules.lines import Layout, without_facts
+from secateur.rules.lines import Layout, LineRoutes, grow_routes, place_rows, without_facts
 from secateur.rules.making import Making
 from secateur.tree.columns import BESIDE_A_LIMIT
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths

@@ -1,28 +1,46 @@
-"""The lines of a list: how they are laid out in sections, what they are asked, and the rows that each decides."""
+"""The lines of a list: how they are laid out in sections, what they are asked, and the rows that each decides.
+
+Leaf and line of a row are found by masks of rows, or by one walk, which asks below each leaf of the tree what it takes
+to know the line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.masks import ClassMasks, mask_blocks, number_rows
+from secateur.counting.masks import (
+    ClassMasks,
+    Masks,
+    mask_blocks,
+    mask_nodes,
+    number_rows,
+    rows_in,
+    rows_of_rule,
+    unpack_bits,
+)
 from secateur.counting.targets import find_moments, sum_targets
 from secateur.errors import ParameterError, did_you_mean
+from secateur.methods.leaves import LeafMasks, list_places, make_mask
 from secateur.rows.row_source import RowSource
-from secateur.rows.rows import Rows
+from secateur.rows.rows import Routes, Rows
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
 
 if TYPE_CHECKING:
     from secateur.rows.row_source import GivenRows
     from secateur.rows.rows import LabelledRows
+    from secateur.rules.leaf_rules import LineRules
     from secateur.rules.rules import Rules
+
+MOST_LEAVES = 2_000  # of more, masks of leaves take longer than masks of rows
+MOST_NODES = 100  # times those of the tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +158,6 @@ class LineCounter:
 
     def count(self, listed: LabelledRows) -> LineCounts:
         """Count some rows."""
-        from secateur.rules.line_routes import mask_lines
-
         rules, tree = self.rules, self.rules.tree
         rows, class_ids, weights, targets = listed
         assert rules.layout is not None
@@ -191,3 +207,176 @@ def count_lines(made: Rules, given: GivenRows | RowSource | None) -> Rules:
     covered[made.leaves] = counted.covered
     moments = None if counted.sums is None else find_moments(counted.sums, layout.shares)
     return made.change(decided_counts=counted.decided, covered_counts=covered, target_moments=moments)
+
+
+class Placed(NamedTuple):
+    """Where rows are: an element for each row."""
+
+    leaf: NDArray[np.int64]  # place of its leaf in source order
+    line: NDArray[np.int64]  # the line that decides it
+    conflict: NDArray[np.bool_]  # whether rules of different classes cover it
+    covered: NDArray[np.bool_]  # whether any rule does
+
+
+def mask_lines(rules: LineRules, masks: Masks) -> Iterator[tuple[int, Masks, Masks]]:
+    """Mask, line by line, the rows that it covers and those that it decides; which wins comes first.
+
+    ``masks`` are those of all links.
+    """
+    paths, layout, undecided = rules.paths, rules.layout, masks[0].copy()
+    if layout is None:
+        is_ranked = rules.is_ordered  # else that of the row's own leaf wins
+        passing = masks if is_ranked else mask_nodes(rules.tree, masks)
+        for rule in (rules.ranking if is_ranked else rules.leaves).tolist():
+            own = rows_of_rule(paths, rules.deleted, rule, masks)
+            won = own & undecided if is_ranked else passing[paths.leaf_ids[rule]]
+            undecided &= ~won
+            yield rule, own, won
+        return
+    for section, node in enumerate(layout.nodes.tolist()):
+        first, last = layout.starts[section : section + 2].tolist()
+        for place in range(first, last):
+            own = rows_of_rule(paths, rules.deleted, int(rules.leaves[place]), masks)
+            won = own & undecided
+            undecided ^= won
+            yield place + section, own, won
+        rest = rows_in(masks, np.array(paths.list_path(node), dtype=np.int32)) & undecided
+        yield last + section, rest, rest
+
+
+def place_rows(
+    rules: LineRules, rows: Rows, class_ids: NDArray[np.int64] | None = None
+) -> tuple[Placed, NDArray[np.float64]]:
+    """Find leaf and line of each row, and rows in conflict, in one pass.
+
+    With their classes, also count the rows of each class beside each line, as ``Rules.counts`` does.
+    """
+    tree, paths, n_lines = rules.tree, rules.paths, rules.n_lines
+    leaf, line = np.empty((2, rows.n_rows), dtype=np.int64)
+    conflict, covered = np.empty((2, rows.n_rows), dtype=bool)
+    counts = np.zeros((n_lines, tree.n_classes))
+    class_of = rules.class_ids.tolist()
+    rest = set() if rules.layout is None else set(rules.layout.rest_lines.tolist())
+    for span, masks in mask_blocks(tree, rows):
+        n_rows = span.stop - span.start
+        classes = None if class_ids is None else ClassMasks(class_ids[span], None, tree.n_classes)
+        by_class = np.zeros((tree.n_classes, masks.shape[1]), dtype=np.uint64)
+
+        def find(masks: Masks = masks, classes: Any = classes, by_class: Masks = by_class) -> Iterator[Any]:
+            for number, own, won in mask_lines(rules, masks):
+                if number not in rest:
+                    by_class[class_of[number]] |= own
+                if classes is not None:
+                    classes.add(own if rules.layout is None else won, counts[number])
+                yield number, won
+
+        line[span] = number_rows(find(), n_lines, n_rows)
+        leaf[span] = number_rows(enumerate(mask_nodes(tree, masks)[paths.leaf_ids]), paths.n_rules, n_rows)
+        once, twice = np.zeros_like(by_class[0]), np.zeros_like(by_class[0])
+        for mask in by_class:
+            twice |= once & mask
+            once |= mask
+        conflict[span], covered[span] = unpack_bits(twice, n_rows), unpack_bits(once, n_rows)
+    return Placed(leaf, line, conflict, covered), counts
+
+
+def find_next_lines(rules: LineRules, rows: Rows, line: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Find the line of a list that would decide each row without the one that does: the next that holds."""
+    paths, layout = rules.paths, rules.layout
+    assert layout is not None
+    lines, found = layout.rule_lines.tolist(), np.empty_like(line)
+    is_asked = np.isin(paths.rule, rules.leaves) & ~rules.deleted
+    for span, masks in mask_blocks(rules.tree, rows, np.unique(paths.parent[paths.links[is_asked]])):
+        once, twice = np.zeros((2, masks.shape[1]), dtype=np.uint64)
+        parts = []
+        for number, leaf in zip(lines, rules.leaves.tolist(), strict=True):
+            own = rows_of_rule(paths, rules.deleted, leaf, masks)
+            parts.append((number, own & once & ~twice))
+            twice |= own & once
+            once |= own
+        found[span] = number_rows(parts, rules.n_lines, span.stop - span.start)
+    return np.where(found < 0, layout.rest_lines[layout.section_of_line[line]], found)
+
+
+class LineRoutes(NamedTuple):
+    """Tests that lead a row to its leaf and on to its line; branches that differ in nothing any more meet again."""
+
+    routes: Routes
+    leaf: NDArray[np.int64]  # place of the leaf, by the node where a row ends; -1 elsewhere
+    line: NDArray[np.int64]  # the line that decides it
+
+
+def grow_routes(rules: LineRules) -> LineRoutes | None:
+    """Find the tests; None for a list of so many lines and leaves that looking at lines one by one takes less.
+
+    A leaf that lies in a line, or meets none, needs no test. Where a line holds for a part of a leaf, the conditions
+    that the leaf leaves open are asked; a row that fails one goes on to the next line.
+    """
+    tree, paths, layout = rules.tree, rules.paths, rules.layout
+    assert layout is not None
+    if paths.n_rules > MOST_LEAVES:
+        return None
+    decided_by, asked = find_open(rules)
+    test = np.where(tree.is_leaf, -1, np.arange(tree.n_nodes)).tolist()
+    left, right = tree.children_left.tolist(), tree.children_right.tolist()
+    leaf_of, line_of = [-1] * tree.n_nodes, [-1] * tree.n_nodes
+    parent, is_left = paths.parent.tolist(), paths.is_left.tolist()
+
+    def add(*node: int) -> int:
+        for column, value in zip((test, left, right, leaf_of, line_of), node, strict=True):
+            column.append(value)
+        return len(test) - 1
+
+    for place, node in enumerate(paths.leaf_ids.tolist()):
+        head = (-1, -1, -1, place, decided_by[place])
+        for line, links in reversed(asked.get(place, [])):
+            fails, holds = add(*head), (-1, -1, -1, place, line)
+            for link in reversed(links):
+                then = add(*holds)
+                holds = (parent[link], *((then, fails) if is_left[link] else (fails, then)), -1, -1)
+            head = holds
+        test[node], left[node], right[node], leaf_of[node], line_of[node] = head
+        if len(test) > MOST_NODES * tree.n_nodes:
+            return None
+    source = np.array(test)
+    is_end, starts = source < 0, tree.category_table[0]
+    routes = Routes(
+        np.array(left),
+        np.array(right),
+        np.where(is_end, -1, tree.feature[source]),
+        tree.upper[source],
+        tree.missing_left[source],
+        np.where(is_end, -1, starts[source]),
+        tree.category_table[1],
+    )
+    return LineRoutes(routes, np.array(leaf_of), np.array(line_of))
+
+
+def find_open(rules: LineRules) -> tuple[list[int], dict[int, list[tuple[int, list[int]]]]]:
+    """Find the line of each leaf's rows that no line before it takes, and the lines before it, with what they ask."""
+    tree, paths, layout = rules.tree, rules.paths, rules.layout
+    assert layout is not None
+    masks, (first, last) = LeafMasks(tree, paths), tree.leaf_runs
+    decided_by = layout.rest_lines[rules.section_of_leaf].tolist()
+    asked: dict[int, list[tuple[int, list[int]]]] = {}
+    inside_of: dict[int, int] = {}
+    sections = zip(layout.nodes.tolist(), layout.starts[:-1].tolist(), layout.starts[1:].tolist(), strict=True)
+    for section, (node, begin, end) in enumerate(sections):
+        undecided = make_mask(range(int(first[node]), int(last[node])))
+        for rule in range(begin, end):
+            span = paths.entries(int(rules.leaves[rule]))
+            links = paths.links[span][~rules.deleted[span]].tolist()
+            for link in links:
+                if link not in inside_of:
+                    inside_of[link] = masks.inside([masks.edge(link)])
+            met = masks.met_by(masks.edge(link) for link in links) & undecided
+            inside = met
+            for link in links:
+                inside &= inside_of[link]
+            for place in list_places(met & ~inside):
+                still = [link for link in links if not inside_of[link] >> place & 1]
+                asked.setdefault(place, []).append((rule + section, still))
+            for place in list_places(inside):
+                decided_by[place] = rule + section
+            undecided &= ~inside
+    return decided_by, asked

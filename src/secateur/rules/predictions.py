@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from secateur.errors import InputError, first_line
 from secateur.rows.batched_rows import BatchReader
+from secateur.rows.encoding import find_texts
 from secateur.rows.opening import open_source, quote
-from secateur.rows.sources import find_texts, fit_tree_to
+from secateur.rows.sources import fit_tree_to
 from secateur.rows.whole_files import check_not_read, stage_file
 from secateur.rules.lines import without_facts
 

@@ -16,9 +16,9 @@ import numpy as np
 from secateur.errors import ParameterError
 from secateur.methods import METHODS
 from secateur.methods.leaves import CLASSES_ONLY
+from secateur.rows.encoding import find_texts
 from secateur.rows.opening import check_pair, open_rows
 from secateur.rows.row_source import GivenRows
-from secateur.rows.sources import find_texts
 from secateur.rules.editing import Editable
 from secateur.rules.edits import price_unseen
 from secateur.rules.leaf_rules import LineRules

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from secateur.counting.coverage import CellCounts
 from secateur.errors import InputError, shorten
 from secateur.export.sql import GROUPED, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED
-from secateur.results.audit_counts import AuditCounts, find_cells
+from secateur.results.audit_counts import AuditCounts, CellCounts, find_cells
 from secateur.rows.checking import TOO_MUCH_WEIGHT
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree

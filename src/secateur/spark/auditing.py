@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.coverage import CellCounts
 from secateur.counting.targets import TargetCounter
 from secateur.errors import InputError
 from secateur.export.plain_names import FreeNames
 from secateur.methods import Deletions, Why
 from secateur.results.audit import Audit, finish_audit
-from secateur.results.audit_counts import AuditCounter, AuditCounts
+from secateur.results.audit_counts import AuditCounter, AuditCounts, CellCounts
 from secateur.results.per_line import check_since
-from secateur.rows.sources import derives, own_features
+from secateur.rows.encoding import derives, own_features
 from secateur.rules.lines import LineCounts
 from secateur.rules.rules import Rules
 from secateur.spark.columns import check_beside, has_length, list_tested, place_columns, quote

@@ -8,7 +8,7 @@ import numpy as np
 
 from secateur.errors import InputError, shorten
 from secateur.frames import check_unique
-from secateur.rows.sources import tested_features
+from secateur.rows.encoding import tested_features
 from secateur.tree.facts import NO_FACTS
 from secateur.tree.tree import Tree
 

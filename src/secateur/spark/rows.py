@@ -11,8 +11,8 @@ from secateur.errors import InputError, ParameterError
 from secateur.facts.stating import state_facts, whole_by_dtype
 from secateur.methods.contract import MethodName
 from secateur.results.audit_counts import AuditCounter
+from secateur.rows.encoding import derives, own_features
 from secateur.rows.row_source import Counter, Decider, ModelTerms, Progress, RowSource, Work
-from secateur.rows.sources import derives, own_features
 from secateur.rules.lines import LineCounter
 from secateur.rules.rules import Rules
 from secateur.spark.auditing import count_audit, count_lines, count_value_lines, count_values, sum_all_targets

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from secateur.errors import InputError
 from secateur.facts.checking import check_facts
 from secateur.rows.checking import NO_WEIGHT, TOO_MUCH_WEIGHT, check_answers, check_labels, check_rows, check_weights
-from secateur.rows.encoding import as_objects
+from secateur.rows.encoding import as_objects, derives
 from secateur.rows.row_source import Counter
 from secateur.rows.rows import LabelledRows
-from secateur.rows.sources import derives
 from secateur.spark.columns import Placement, quote
 from secateur.spark.session import spark_failures
 from secateur.tree.tree import Tree

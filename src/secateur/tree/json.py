@@ -18,8 +18,7 @@ from secateur.errors import FormatError, InvalidTreeError
 from secateur.limits import JSON_MARKS, check_parsed_size
 from secateur.tree.columns import ColumnParser, Columns
 from secateur.tree.contract import check_tree
-from secateur.tree.fact_words import find_false_words
-from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication, Order
+from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication, Order, find_false_words
 from secateur.tree.regions import Region
 from secateur.tree.tree import Tree
 

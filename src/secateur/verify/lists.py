@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.verify.boxes import Boxes, cut_cell
-from secateur.verify.case import COUNT_TOLERANCE, NOT_RECOUNTED, describe_difference
-from secateur.verify.placed_rows import PlacedRows, merge_alike
+from secateur.verify.case import COUNT_TOLERANCE, NOT_RECOUNTED, PlacedRows, describe_difference, merge_alike
 from secateur.verify.promises import EXACT
 
 if TYPE_CHECKING:

@@ -17,13 +17,14 @@ from secateur.verify.case import (
     SHOWN_FAILURES,
     Case,
     Counted,
+    PlacedRows,
     compare_totals,
     describe_difference,
     find_beyond,
     find_shares,
+    merge_alike,
 )
 from secateur.verify.monotone import Monotone, check_signs
-from secateur.verify.placed_rows import PlacedRows, merge_alike
 
 EXACT = ("none", "sibling", "redundancy", "exact", "faithful")
 WITHIN_TOLERANCE = ("faithful", "mismatch")

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.verify.case import COUNT_TOLERANCE, describe_difference, find_shares
+from secateur.verify.case import COUNT_TOLERANCE, PlacedRows, describe_difference, find_shares
 from secateur.verify.fields import REASONS, Check
 from secateur.verify.lists import Lines, compare_targets, decide_rows
-from secateur.verify.placed_rows import PlacedRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.adapters.model_checks import is_pipeline
-from secateur.adapters.nodes import pack_codes
 from secateur.adapters.pipelines.columns import Decoded, decode_columns, find_sides
 from secateur.adapters.pipelines.probe import Encoder, Probe, Sample, check_width, make_sample, take_rows
 from secateur.adapters.pipelines.trace import Shape, Trace, check_fitted, trace_steps
@@ -31,7 +30,7 @@ from secateur.tree.columns import BESIDE_A_LIMIT, Columns
 from secateur.tree.contract import check_tree
 from secateur.tree.facts import Facts
 from secateur.tree.paths import trace_paths
-from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree, pack_codes
 
 # So many of the rows given are sent through both the pipeline and the tree.
 CHECKED_ROWS = 10_000

@@ -17,8 +17,16 @@ from numpy.typing import NDArray
 
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.results.row_reading import make_up
-from secateur.rows.encoding import SHOWN_TEXT, as_label, as_truth, cut_blanks, find_unread, read_written
-from secateur.rows.sources import own_names, tested_features
+from secateur.rows.encoding import (
+    SHOWN_TEXT,
+    as_label,
+    as_truth,
+    cut_blanks,
+    find_unread,
+    own_names,
+    read_written,
+    tested_features,
+)
 from secateur.tree.columns import STEPS, ColumnParser, find_cuts
 from secateur.tree.tree import Tree
 from secateur.words.conditions import count_of

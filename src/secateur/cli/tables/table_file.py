@@ -250,8 +250,8 @@ def open_batches(
     data: str, tree: Tree, used: Rows, reading: Reading, others: Sequence[str] = (), *, no_facts: bool = False
 ) -> Iterator[tuple[Source, str, list[str]]]:
     """Open labelled rows in batches, their target, and notes for the end; ``others`` are options that need all rows."""
+    from secateur.rows.encoding import find_texts
     from secateur.rows.opening import open_files
-    from secateur.rows.sources import find_texts
 
     unfit = {
         others[0] if others else "": others,
