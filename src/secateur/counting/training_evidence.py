@@ -375,7 +375,19 @@ class TrainingEvidence(ABC):
         opened: NDArray[np.bool_] | None = None,
         among: NDArray[np.bool_] | None = None,
     ) -> ViolationCounts:
-        """Count the rows of rules by the open conditions that they violate."""
+        """Count the rows of rules by the open conditions that they violate.
+
+        Parameters
+        ----------
+        paths : Paths
+            The tree's rules and their conditions.
+        deleted : ndarray of bool, shape (n_entries,)
+            Conditions that are gone.
+        opened : ndarray of bool, shape (n_entries,), default=None
+            Conditions that rows are told apart by; by default none.
+        among : ndarray of bool, shape (n_rules,), default=None
+            The rules that are counted; by default all.
+        """
         nothing, everyone = np.zeros_like(deleted), np.ones(paths.n_rules, dtype=bool)
         conditions = Conditions(deleted, nothing if opened is None else opened, everyone if among is None else among)
         return self._answer(paths, conditions)
@@ -387,24 +399,50 @@ class TrainingEvidence(ABC):
     def count_violations_left(
         self, paths: Paths, deleted: NDArray[np.bool_], left: NDArray[np.int64]
     ) -> ViolationCounts:
-        """Open some conditions and count the rows of their rules."""
+        """Open some conditions and count the rows of their rules.
+
+        Parameters
+        ----------
+        paths : Paths
+        deleted : ndarray of bool, shape (n_entries,)
+        left : ndarray of int64
+            The open conditions.
+        """
         opened, among = np.zeros_like(deleted), np.zeros(paths.n_rules, dtype=bool)
         opened[left], among[paths.rule[left]] = True, True
         return self.count_violations(paths, deleted, opened, among)
 
     def split_rules(self, paths: Paths, opened: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
-        """Split the rules into groups that one pass can count."""
+        """Split the rules into groups that one pass can count, each an array of bools, shape (n_rules,).
+
+        Parameters
+        ----------
+        paths : Paths
+        opened : ndarray of bool, shape (n_entries,)
+        """
         return split_rules(paths, opened, self.tree.n_classes)
 
     def count(self, paths: Paths, deleted: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count the (weighted) rows of each class that each rule covers, and each leaf's own rule."""
+        """Count the (weighted) rows of each class that each rule covers, and each leaf's own rule.
+
+        Parameters
+        ----------
+        paths : Paths
+        deleted : ndarray of bool, shape (n_entries,)
+        """
         violations = self.count_violations(paths, deleted)
         return violations.counts, violations.leaf_counts
 
     def remember(  # noqa: B027  # a subclass that keeps nothing has nothing to do
         self, deleted: NDArray[np.bool_], counts: NDArray[np.float64], leaf_counts: NDArray[np.float64]
     ) -> None:
-        """Keep the counts that a method made, for whoever asks for them again."""
+        """Keep the counts that a method made, for whoever asks for them again.
+
+        Parameters
+        ----------
+        deleted : ndarray of bool, shape (n_entries,)
+        counts, leaf_counts : ndarray of float64, shape (n_rules, n_classes)
+        """
 
 
 @dataclass
