@@ -6,7 +6,7 @@ ONLY ?= *
 MINUTES ?= 60
 N ?= 200
 BIN := .venv/bin
-SPREAD := -n $(PYTEST_WORKERS) --dist loadgroup
+SPREAD := -n $(PYTEST_WORKERS)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -15,9 +17,12 @@ from hypothesis import settings
 
 from secateur.kernels import running
 
-# Fixtures that start a program beside Python; one worker runs all tests of a program, so that it starts once. Spark has
-# a conftest of its own.
-PROGRAMS = {"browser": "browser", "postgres": "postgres", "pypmml": "java"}
+# Fixtures that start a program beside Python. Spark has a conftest of its own.
+PROGRAMS = {"browser", "postgres", "pypmml"}
+
+# What several files share and is dear to start: one worker runs the files of such a directory, and begins with them, so
+# that the others are done before it or at the same time.
+ONE_WORKER = "tests/spark/"
 
 # The published data files are not part of the repository; development and CI keep them beside it.
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
@@ -31,6 +36,16 @@ def data_dir() -> str:
         if (place / "german.data").is_file():
             return str(place)
     pytest.skip("the published data files are not here: name their directory in SECATEUR_DATA")
+
+
+@pytest.fixture(scope="session")
+def pypmml() -> Iterator[Any]:
+    """PMML4S on Java, which reads PMML as others do."""
+    module = pytest.importorskip("pypmml")
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed")
+    yield module
+    module.PMMLContext.shutdown()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -67,12 +82,25 @@ def pytest_configure() -> None:
     settings.load_profile(PROFILE)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker whole files: what a module keeps for its tests is made once, and a program starts once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Files(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return ONE_WORKER if nodeid.startswith(ONE_WORKER) else nodeid.partition("::")[0]
+
+    config.option.loadscopereorder = False
+    return Files(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that start a program, and set the number of examples of tests that ask for one."""
+    items.sort(key=lambda item: not item.nodeid.startswith(ONE_WORKER))
     for item in items:
-        for program in sorted({PROGRAMS[name] for name in getattr(item, "fixturenames", ()) if name in PROGRAMS}):
+        if not PROGRAMS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.program)
-            item.add_marker(pytest.mark.xdist_group(program))
     for test in {getattr(item, "function", None) for item in items}:
         asked = getattr(test, "_hypothesis_internal_use_settings", None)
         if asked is not None and asked.max_examples != settings().max_examples:

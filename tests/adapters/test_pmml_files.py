@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +22,6 @@ from secateur.rows.rows import apply_tree, count_classes
 
 TOWNS = ["Bonn", "Lima", "New York", "l'Île <d'Yeu>", "Ulm"]
 REFUSED = "refused"
-
-
-@pytest.fixture(scope="module")
-def pypmml() -> Iterator[Any]:
-    module = pytest.importorskip("pypmml")
-    if shutil.which("java") is None:
-        pytest.skip("Java is not installed")
-    yield module
-    module.PMMLContext.shutdown()
 
 
 def text(value: Any) -> str:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
@@ -26,15 +24,6 @@ import secateur
 from secateur.errors import ParameterError
 from secateur.export.pmml import NAMESPACE, rules_to_pmml
 from secateur.rules.decision_list import make_decision_list
-
-
-@pytest.fixture(scope="module")
-def pypmml() -> Iterator[Any]:
-    module = pytest.importorskip("pypmml")
-    if shutil.which("java") is None:
-        pytest.skip("Java is not installed")
-    yield module
-    module.PMMLContext.shutdown()
 
 
 def number_classes(text: str) -> str:

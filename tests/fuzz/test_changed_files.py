@@ -31,8 +31,6 @@ COUNTS = {
 # What makes the good files, or judges them, beside what secateur itself needs.
 NEEDS = {"iai": "interpretableai", "onnx": "skl2onnx"}
 
-pytestmark = pytest.mark.xdist_group("fuzz")  # one process serves all of them
-
 
 @pytest.fixture(scope="module")
 def worker() -> Iterator[Worker]:

@@ -22,7 +22,7 @@ NAMES = [
     "files-new",
 ]
 QUICK = ["files", "files-new"]  # of which more calls are tried, unless --every-call asks for all of all
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("writing")]
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
