@@ -128,10 +128,10 @@ docs: .venv/.dev  ## Build the documentation site into ./site; a broken link is 
 docs-serve: .venv/.dev  ## Show the documentation site while you write
 	$(BIN)/mkdocs serve
 
-axe: node_modules/axe-core/axe.min.js  ## Fetch axe, which looks for barriers in the report (needs npm)
+axe: node_modules/.bin/pyright  ## Fetch axe, which looks for barriers in the report, and a second checker of types (needs npm)
 
-node_modules/axe-core/axe.min.js:
-	npm install --silent --no-save --no-package-lock axe-core@4
+node_modules/.bin/pyright:
+	npm install --silent --no-save --no-package-lock axe-core@4 pyright@1
 
 pictures: .venv/.dev  ## Draw the pictures of the README and the docs anew (needs Chromium)
 	$(BIN)/python docs/pictures.py

@@ -1,6 +1,6 @@
 """Calls that a checker of types accepts, and some that it must reject, each marked with what it says.
 
-``test_types.py`` runs mypy on this file; it is never run.
+``test_types.py`` runs mypy and pyright on this file; it is never run.
 """
 
 from typing import Any, get_args
