@@ -145,27 +145,32 @@ def find_holding(tree: Tree, lines: list[Line], rows: Any) -> Any:
 
 def find_differing(rules: secateur.Rules, lines: list[Line], rows: Any) -> Any:
     """Whether tree and lines differ on each row: as the guarantee of exact rules says, else by the first that holds."""
-    leaves = find_leaves(rules.tree, rows)
+    leaves = find_leaves(rules.source_tree, rows)
     said = rules.tree.leaf_class[leaves]
-    answer, wrong = np.full(len(rows), -1), np.zeros(len(rows), dtype=bool)
+    first_is_wrong, wrong = np.ones(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
+    is_answered = np.zeros(len(rows), dtype=bool)
+    states = promises_answers(rules) or rules.tree.is_regression
     for line, holds in zip(lines, find_holding(rules.tree, lines, rows), strict=True):
-        wrong |= holds & (said != line.class_id)
-        if line.share is not None:
-            wrong |= holds & np.isin(leaves, find_beyond(rules, line.share))
-        answer = np.where(holds & (answer < 0), line.class_id, answer)
-    return wrong | (answer < 0) if promises_answers(rules) else answer != said
+        differs = said != line.class_id
+        if line.share is not None and states:
+            differs |= np.isin(leaves, find_beyond(rules, line.share))
+        wrong |= holds & differs
+        first_is_wrong[holds & ~is_answered] = differs[holds & ~is_answered]
+        is_answered |= holds
+    return wrong | ~is_answered if promises_answers(rules) else first_is_wrong
 
 
 def find_beyond(rules: secateur.Rules, share: float) -> list[int]:
-    """Node ids of the leaves whose share lies beyond the tolerance of a line's, which is stated as a float."""
-    within = Fraction(str(rules.tolerance)) + Fraction(1, 10**12)
-    every = np.flatnonzero(rules.tree.is_leaf).tolist()
-    return [leaf for leaf in every if abs(list_oracles.share_of(rules, leaf) - Fraction(share)) > within]
+    """Node ids of the leaves whose share, or value, lies beyond the tolerance of a line's, which is a float."""
+    within = Fraction(str(rules.tolerance)) + Fraction(1, 10**12) * max(Fraction(1), abs(Fraction(share)))
+    values, every = rules.tree.values, np.flatnonzero(rules.tree.is_leaf).tolist()
+    own = [list_oracles.share_of(rules, leaf) if values is None else Fraction(values[leaf].item()) for leaf in every]
+    return [leaf for leaf, value in zip(every, own, strict=True) if abs(value - Fraction(share)) > within]
 
 
 def promises_answers(rules: secateur.Rules) -> bool:
     """Whether every possible row is promised the tree's class."""
-    return rules.is_exact or (rules.budget == 0 and "monotone" in rules.parameters)
+    return rules.is_exact or (rules.budget == 0 and "monotone" in rules.parameters and not rules.journal)
 
 
 def find_possible(tree: Tree, rows: Any) -> Any:
@@ -269,7 +274,7 @@ def with_assumed_facts(rules: secateur.Rules) -> Tree:
             if words not in rules.assumptions:
                 fewer = facts.leave_out(fact, rules.tree.n_features)
                 facts = facts if fewer is None else fewer
-    return replace(rules.tree, facts=facts)
+    return replace(rules.source_tree, facts=facts)
 
 
 def judge_rules(rules: secateur.Rules, rng: Random) -> Verdict:
@@ -293,7 +298,7 @@ def mutate(rules: secateur.Rules, rng: Random) -> tuple[str, secateur.Rules, lis
     if not lines:
         return None
     kinds = ["class", "line"] + ["condition", "limit", "limit", "value"] * any(line.tests for line in lines)
-    kind = rng.choice([*kinds, "share"] if rules.keeps_shares else kinds)
+    kind = rng.choice([*kinds, "share"] if rules.keeps_shares or tree.is_regression else kinds)
     if kind in ("class", "line", "share"):
         place = rng.randrange(len(lines))
         own = lines[place]
@@ -302,7 +307,8 @@ def mutate(rules: secateur.Rules, rng: Random) -> tuple[str, secateur.Rules, lis
             return named, rules, lines[:place] + lines[place + 1 :]
         if kind == "share":
             assert own.share is not None
-            moved = own.share + rng.choice((-1, 1)) * rng.choice((1e-9, 0.5 * rules.tolerance, 3 * rules.tolerance))
+            steps = (1e-9 * max(1, abs(own.share)), 0.5 * rules.tolerance, 3 * rules.tolerance)
+            moved = own.share + rng.choice((-1, 1)) * rng.choice(steps)
             return named, rules, _put(lines, place, own._replace(share=moved))
         others = [c for c in range(tree.n_classes) if c != own.class_id]
         return (named, rules, _put(lines, place, own._replace(class_id=rng.choice(others)))) if others else None

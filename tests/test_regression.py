@@ -15,7 +15,7 @@ import oracles
 import pytest
 import told_trees
 from forged_files import sign_again
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from regression_trees import TOLERANCES, as_regression, regression_trees, value_at
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -81,6 +81,33 @@ def test_each_leaf_loses_what_keeps_no_far_leaf_out(data: st.DataObject, facts: 
     assert [rule.prediction for rule in rules] == [tree.values[leaf] for leaf in oracles.leaves(tree)]
     if not facts:
         assert [list(rule.deleted_ids) for rule in rules] == delete_slowly(tree, tolerance)
+
+
+@given(st.data(), st.sampled_from(TOLERANCES), st.booleans())
+def test_the_facts_that_are_named_suffice(data: st.DataObject, tolerance: float, each_leaf: bool) -> None:
+    tree = data.draw(regression_trees(facts=True))
+    assume(any(told_trees.is_possible(tree, tree.facts, row) for row in told_trees.all_rows(tree)))
+    rules = secateur.simplify(tree, tolerance=tolerance, each_leaf=each_leaf)
+    facts = tree.facts
+    for words, fact in rules.facts_used.stated:
+        fewer = facts if words in rules.assumptions else facts.leave_out(fact, tree.n_features)
+        facts = facts if fewer is None else fewer
+    for row in told_trees.all_rows(tree):
+        if told_trees.is_possible(tree, facts, row):
+            found = list_oracles.covering(rules, row)
+            found = [list_oracles.deciding(rules, row)] if rules.is_list else found
+            assert all(is_near(rules.lines[line].prediction, value_at(tree, row), tolerance) for line in found)
+
+
+def test_the_guarantee_of_each_leaf_names_a_fact() -> None:
+    tree = secateur.TreeBuilder(classes=["value"], feature_names=["age"])
+    root = tree.split("age", 18)
+    tree.leaf([5], parent=root, side="left")
+    tree.leaf([5], parent=root, side="right")
+    told = as_regression(tree.build(), [0.0, 1.0, 2.0])
+    rules = secateur.simplify(told, each_leaf=True, tolerance=0.5, facts=["age > 18"])
+    assert rules[1].text == "always => 2.0"
+    assert rules.guarantee.endswith(" Holds for rows that satisfy: age > 18.")
 
 
 def delete_slowly(tree: Tree, tolerance: float) -> list[list[int]]:

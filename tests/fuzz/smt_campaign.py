@@ -24,6 +24,7 @@ import pandas as pd
 import solving
 from fuzz.random_trees import random_rows, random_tree, with_random_facts
 from fuzz.tree_campaign import Chunks, add_up, describe_run, run_campaign
+from regression_trees import TOLERANCES, VALUES, as_regression
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, StandardScaler
@@ -46,18 +47,30 @@ def draw_tree(rng: Random) -> tuple[Tree, Any, Any]:
     if rng.random() < 0.1:
         model, table, y = fit_pipeline(rng)
         return secateur.from_model(model, table), table, y
+    has_values = rng.random() < 0.2
     while True:
         tree = random_tree(rng)
         if rng.random() < 0.5:
             tree = with_random_facts(tree, rng)
         elif tree.dtype == "float64" or rng.random() < 0.3:
             tree = with_random_columns(tree, rng)
+        if has_values:
+            tree = as_regression(tree, [rng.choice(VALUES) for _ in range(tree.n_nodes)])
         possible = solving.make_grid(tree, [], rng)[0]
         if len(possible):
             break
+    if has_values:
+        X = random_rows(tree, possible.tolist(), [0] * len(possible), rng)[0]
+        return tree, X if tree.columns is None else as_table(tree, X), draw_targets(tree, X, rng)
     classes = tree.leaf_class[solving.find_leaves(tree, possible)].tolist()
     X, y = random_rows(tree, possible.tolist(), classes, rng)
     return tree, X if tree.columns is None else as_table(tree, X), tree.classes[y]
+
+
+def draw_targets(tree: Tree, X: Any, rng: Random) -> Any:
+    """Targets about the values of the tree."""
+    assert tree.values is not None
+    return tree.values[solving.find_leaves(tree, X)] + [rng.choice((0.0, 0.0, -0.5, 2.0)) for _ in range(len(X))]
 
 
 def as_table(tree: Tree, X: Any) -> pd.DataFrame:
@@ -121,6 +134,7 @@ def describe(tree: Tree) -> list[str]:
         "missing values": bool(tree.accepts_missing.any()),
         "categories": any(levels is not None for levels in tree.categories),
         "three classes or four": tree.n_classes > 2,
+        "values": tree.is_regression,
         "groups": bool(tree.facts.groups),
         "whole numbers or decimals": bool(tree.facts.decimals_of),
         "bounds and lists": bool(tree.facts.claims),
@@ -133,9 +147,12 @@ def describe(tree: Tree) -> list[str]:
 
 def make_rules(tree: Tree, X: Any, y: Any, rng: Random) -> dict[str, secateur.Rules]:
     """Lists and rules of single leaves, by name."""
+    if tree.is_regression:
+        return make_values(tree, X, y, rng)
     method, less = rng.choice(EXACT), rng.choice(LESS)
+    predicted = sorted({*tree.leaf_class[tree.is_leaf].tolist()})
     asked: dict[str, dict[str, Any]] = {
-        "list": {"otherwise": rng.choice(("auto", *tree.classes.tolist()))},
+        "list": {"otherwise": rng.choice(("auto", *tree.classes[predicted].tolist()))},
         "list in sections": {"sections": rng.choice((2, 4)), "tolerance": rng.choice((None, 1))},
         "each leaf": {"method": method, "each_leaf": True},
         "each leaf of a method that promises less": {"method": less, "each_leaf": True},
@@ -150,6 +167,10 @@ def make_rules(tree: Tree, X: Any, y: Any, rng: Random) -> dict[str, secateur.Ru
             except SecateurError as error:
                 if "already" not in str(error) and "budget" not in str(error):
                     raise
+        for name in ("list", "list in sections"):
+            edited = edit(made[name], rng)
+            if edited is not None:
+                made["edited list"] = edited
         if tree.n_classes == 2:
             signs = [rng.choice((1, -1, 0)) if levels is None else 0 for levels in tree.categories]
             try:
@@ -159,6 +180,41 @@ def make_rules(tree: Tree, X: Any, y: Any, rng: Random) -> dict[str, secateur.Ru
                 if "monotone" not in str(error):
                     raise
     return made
+
+
+def make_values(tree: Tree, X: Any, y: Any, rng: Random) -> dict[str, secateur.Rules]:
+    """Lists of a regression tree, and its rules of single leaves, by name."""
+    tolerance = rng.choice(TOLERANCES)
+    asked: dict[str, dict[str, Any]] = {
+        "list of values": {"tolerance": tolerance},
+        "list of values in sections": {"tolerance": tolerance, "sections": rng.choice((1, 2, 4))},
+        "each leaf of values": {"tolerance": tolerance, "each_leaf": True},
+        "list of values with a budget": {"tolerance": tolerance, "budget": rng.choice((0.05, 0.2))},
+    }
+    with mock.patch.object(secateur.methods.row_mixture, "POOL_ROWS", 100):
+        return {name: secateur.simplify(tree, X, y, **settings) for name, settings in asked.items()}
+
+
+def edit(rules: secateur.Rules, rng: Random) -> secateur.Rules | None:
+    """Edit a list once or twice; None where nothing could be edited."""
+    names = [rules.tree.feature_name(feature) for feature in range(rules.tree.n_features)]
+    for _ in range(rng.choice((1, 2))):
+        line = rng.randrange(rules.n_lines)
+        kind = rng.choice(("strike", "column", "without", "answer", "rounded"))
+        try:
+            if kind == "strike":
+                rules = rules.strike(line)
+            elif kind == "column":
+                rules = rules.strike(line, rng.choice(names))
+            elif kind == "without":
+                rules = rules.without(rng.choice(names))
+            elif kind == "answer":
+                rules = rules.answer(line, rng.choice(rules.tree.classes.tolist()))
+            else:
+                rules = rules.rounded()
+        except SecateurError:  # the line does not ask about the column, or is the only one
+            continue
+    return rules if rules.journal else None
 
 
 def check_case(number: int) -> Counter[str]:

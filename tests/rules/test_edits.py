@@ -247,3 +247,39 @@ def test_edits_one_by_one_all_at_once_and_without_rows_are_the_same() -> None:
             assert rules.replay(journal[:1]).replay(journal[1:]).to_json() == made.to_json()
             alone = secateur.Rules.from_json(rules.to_json()).replay(journal)
             assert alone.class_ids.tolist() == made.class_ids.tolist()
+
+
+def test_rounded_limits_are_compared_with_the_tree_as_it_was_fitted() -> None:
+    """A row between an old and a new limit is answered as the model answers it wherever the tree is spoken of."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(60, 3))
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(rows, label(rows))
+    rules = secateur.simplify(model, rows, label(rows)).rounded()
+    new = random.normal(size=(20_000, 3))
+    said = model.predict(new)
+    differs = np.flatnonzero(rules.predict(new) != said)
+    assert len(differs) > 20
+    audit = rules.audit(new, label(new))
+    assert audit.agreement == pytest.approx(100 * (1 - len(differs) / len(new)))
+    assert audit.tree_accuracy == pytest.approx(100 * model.score(new, label(new)))
+    assert rules.predict_proba(new, of="leaf").tolist() == model.predict_proba(new).tolist()
+    measured = rules.measure(new, label(new))
+    assert measured.unseen is not None
+    assert measured.unseen.leaf_counts.tolist() == of_leaves(rules, model, new).tolist()
+    read = secateur.Rules.from_json(measured.to_json())
+    assert read.verify(rows, label(rows), model=model, unseen=(new, label(new))).ok
+    found = rules.explain(new[differs[:3]])
+    assert [one.tree_prediction for one in found] == said[differs[:3]].tolist()
+    assert "But the tree itself says" in found[0].text
+
+
+def label(rows: Any) -> Any:
+    return ((rows[:, 0] > 0.1) & (rows[:, 1] < 0.3) | (rows[:, 2] > 1)).astype(int)
+
+
+def of_leaves(rules: secateur.Rules, model: Any, rows: Any) -> Any:
+    """Rows of each class by the leaf that the model puts them into, in the order of the rules' paths."""
+    counts = np.zeros(rules.leaf_counts.shape)
+    order = {leaf: place for place, leaf in enumerate(rules.paths.leaf_ids.tolist())}
+    np.add.at(counts, ([order[leaf] for leaf in model.apply(rows).tolist()], label(rows)), 1)
+    return counts

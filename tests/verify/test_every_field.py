@@ -97,15 +97,26 @@ def stored(form: str) -> Stored:
         model = make_pipeline(make_bins(5, "ordinal"), model)
     if how == "names":
         settings["class_names"] = ["malignant", "benign"]
-    if how.startswith("unseen"):
+    if how.startswith(("unseen", "edited")):
         others = slice(None, None, 3)
         weights = (np.random.default_rng(0).random(len(y[others])),) if how == "unseen weights" else ()
         unseen = (X.iloc[others], y.iloc[others], *weights)
         X, y = X.drop(unseen[0].index), y.drop(unseen[1].index)
         rules = secateur.simplify(model.fit(X, y), X, y, **settings).measure(*unseen)
+        if how.startswith("edited"):
+            rules = edit(rules, how)
         return Stored(json.loads(rules.to_json()), X, y, model, unseen)
     model.fit(X, y)
     return Stored(json.loads(secateur.simplify(model, X, y, **settings).to_json()), X, y, model)
+
+
+def edit(rules: secateur.Rules, how: str) -> secateur.Rules:
+    """Edit a list in one way or two."""
+    if how == "edited limits":
+        return rules.strike(0, reason="few rows").rounded()
+    line = rules.lines[1]
+    other = next(label for label in rules.tree.classes.tolist() if label != line.prediction)
+    return rules.without("mean texture").answer(line, other, reason="asked for")
 
 
 FORMS = [
@@ -114,7 +125,7 @@ FORMS = [
     *("exact, facts", "exact, pipeline", "exact, names", "approximation", "tree of a forest"),
     *("exact, unseen", "exact, unseen weights", "mismatch, unseen"),
     *("exact, values", "exact, values budget", "exact, values each leaf", "exact, values unseen"),
-    "approximation, values",
+    *("approximation, values", "exact, edited", "mismatch, edited", "exact, edited limits"),
 ]
 
 
@@ -189,6 +200,8 @@ UNSEEN = ("parameters.protect", "parameters.rf_tol", "of", "unseen.split")
 # too; rows satisfy a weaker fact; and where nothing was deleted, the counts of rows are those of the tree.
 WEAKER = ("parameters.tolerance", "parameters.max_conflict", "budget", "tolerance", "is_ranked")
 FACT = re.compile(r"tree\.facts\b")
+# Another edit than the journal's, whose price on the rows is the same, is one that somebody may have made.
+EDITED = re.compile(r"edits\.journal|lines\[\]\.prediction|written\.kind|tree\.threshold")
 
 
 def is_named(own: Content, changed: Content, steps: tuple[Any, ...], unchecked: tuple[str, ...]) -> bool:
@@ -197,6 +210,8 @@ def is_named(own: Content, changed: Content, steps: tuple[Any, ...], unchecked: 
     part, _, name = path.partition(".")
     if path in UNSEEN:
         return True
+    if "edits" in own and EDITED.match(path):
+        return "the journal of edits" in told
     if part in ("leaves", "written") and name in ("kind", "before", "after", "number", "node"):
         columns, others = own[part], changed[part]
         moved = [place for place, value in enumerate(others[name]) if value != columns[name][place]]
@@ -210,6 +225,8 @@ def says_as_much(own: Content, told: Content, path: str) -> bool:
     if path in ("written.node", "leaves.node"):
         part = path.partition(".")[0]
         columns, others = own[part], told[part]
+        if len(columns["node"]) != len(others["node"]):
+            return False
         pairs = zip(columns["kind"], columns["node"], others["node"], strict=True)
         return {columns["kinds"][kind] for kind, node, other in pairs if node != other} == {"keeps-out"}
     texts = [[line["text"] for line in content["lines"]] for content in (own, told)]

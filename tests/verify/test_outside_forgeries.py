@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from forged_files import Content, forge_file, word_again
 from sklearn.datasets import load_breast_cancer
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import secateur
 from secateur.errors import FormatError
@@ -191,3 +191,27 @@ def test_a_wrong_count_is_reported_once() -> None:
     failures = forge(rules, add).verify(X, y).failures
     assert len(failures) == 1
     assert "covers" in failures[0]
+
+
+def test_what_cannot_be_edited_has_no_journal() -> None:
+    """Edits lift the promise of a list of classes; the guarantee of other rules would go on promising."""
+    model, X, y = problem()
+    values = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, X["mean area"])
+    forms = [
+        secateur.simplify(model, X, y, each_leaf=True),
+        secateur.simplify(values, X, X["mean area"]),
+        secateur.approximate(model, X, max_rules=2),
+    ]
+    edits = {"journal": [{"edit": "strike", "line": 1}], "training": {"rows": 569.0, "changed": []}, "unseen": None}
+    for rules in forms:
+        with pytest.raises(FormatError, match="has edits, but is no list of the classes of one tree"):
+            forge(rules, lambda content: content.update(edits=edits))
+
+
+def test_a_journal_is_taken_as_stated() -> None:
+    model, X, y = problem()
+    edited = secateur.simplify(model, X, y).strike(0, reason="too few rows")
+    assert edited.verify(X, y, model=model).is_complete  # it was made here
+    for rules in (edited, forge(edited, lambda content: content["edits"]["journal"][0].update(reason="approved"))):
+        read = secateur.Rules.from_json(rules.to_json())
+        assert names(read.verify(X, y, model=model)) == "taken as stated: the journal of edits"

@@ -380,6 +380,8 @@ def _read(content: dict[str, Any], stored: StoredContent) -> Rules:
             stored=stored,
         )
     _check_origin(rules)
+    if making.edits is not None and (layout is None or tree.is_regression or content["approximation"] is not None):
+        raise FormatError("The rules JSON has edits, but is no list of the classes of one tree; it was edited.")
     if content["approximation"] is not None:
         rules = rules.change(fidelity=read_fidelity(rules, content["approximation"]))
     return rules if content["unseen"] is None else rules.change(unseen=_read_unseen(rules, content["unseen"]))

@@ -117,7 +117,7 @@ def write_comparison(rules: Rules, lines: list[Line]) -> str:
         *("(set-option :produce-models true)", "(set-logic QF_LIRA)"),
         *("", "; What a row may hold", *columns.declare()),
         *("", "; The stated facts that count", *_assert_facts(tree, facts, columns)) * facts.limits_rows,
-        *("", "; The tree, node by node: the class of a row that comes there", *_define_nodes(tree, columns)),
+        *("", "; The tree, node by node: the class of a row that comes there", *_define_nodes(rules, columns)),
         *("", f"; The {stated} that each leaf has", *_define_shares(rules)) * states,
         *("", "; The rules", *_define_lines(lines, columns)),
         *("", "; A row on which they differ (without this assertion, sat: some row is possible)"),
@@ -271,8 +271,9 @@ def _assert_facts(tree: Tree, facts: Facts, columns: _Columns) -> Iterator[str]:
         yield from (f"; {_plain(str(known))}", f"(assert (=> {holds(known.premise)} {holds(known.conclusion)}))")
 
 
-def _define_nodes(tree: Tree, columns: _Columns) -> Iterator[str]:
-    """Define what the tree says at each node, children first."""
+def _define_nodes(rules: Rules, columns: _Columns) -> Iterator[str]:
+    """Define what the tree says at each node, children first; no edit rounded its limits."""
+    tree = rules.source_tree
     limits = _last_doubles(tree.threshold, tree.dtype).tolist()
     for node in range(tree.n_nodes - 1, -1, -1):
         if tree.is_leaf[node]:

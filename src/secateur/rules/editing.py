@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from secateur.rows.rows import LabelledRows
     from secateur.rules.rules import Rules
-    from secateur.tree.tree import Tree
 
 MOST_REGIONS = 500
 
@@ -173,11 +172,6 @@ class Editable:
         Rounded limits add the values between an old and a new limit, which are listed as they are.
         """
         return tuple(_find_changed(self._list))
-
-    @property
-    def source_tree(self) -> Tree:
-        """The tree before limits were rounded."""
-        return self._edits.restore(self._list.tree)
 
     @property
     def _edits(self) -> Edits:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InputError, shorten
-from secateur.rows.rows import apply_tree
 from secateur.rules.lines import without_facts
 from secateur.words.conditions import count_of, read_count
 
@@ -127,7 +126,6 @@ class _PriceCounter:
     """Counts what edits cost."""
 
     rules: Rules
-    source: Tree
     features = None  # those that the tree tests
 
     def count(self, listed: LabelledRows) -> Price:
@@ -136,7 +134,7 @@ class _PriceCounter:
         rows, truth, weights = listed.rows, listed.class_ids, listed.weights
         heavy = np.ones(rows.n_rows) if weights is None else weights
         line = rules.find_lines(rows)
-        leaf = rules.place_of_leaf[apply_tree(self.source, rows)]
+        leaf = rules.find_leaves(rows)
         said, given = rules.paths.leaf_class[leaf], rules.class_ids[line]
         differs = said != given
         cell = (said * n_classes + given) * n_classes + truth
@@ -151,8 +149,7 @@ class _PriceCounter:
 def count_price(rules: Rules, given: GivenRows) -> Price:
     """Count what the edits of a list cost on some rows."""
     with rules._open(*given) as rows:
-        counter = _PriceCounter(rules, rules.source_tree)
-        return rows.fold(without_facts(rules.tree), counter)  # type: ignore[no-any-return]
+        return rows.fold(without_facts(rules.tree), _PriceCounter(rules))  # type: ignore[no-any-return]
 
 
 def price_unseen(rules: Rules, given: GivenRows) -> Rules:

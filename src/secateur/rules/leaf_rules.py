@@ -192,9 +192,14 @@ class LeafRules:
         """Number of leaves of the tree."""
         return self.paths.n_rules
 
+    @property
+    def source_tree(self) -> Tree:
+        """The tree before limits were rounded."""
+        return self.tree if self.making.edits is None else self.making.edits.restore(self.tree)
+
     def find_leaves(self, rows: Rows) -> NDArray[np.int64]:
-        """Find the leaf of each row, as a place in source order, for rows in the tree's own terms."""
-        return self.place_of_leaf[apply_tree(self.tree, rows)]
+        """Find the leaf of each row by the source tree, as a place in source order, for rows in its own terms."""
+        return self.place_of_leaf[apply_tree(self.source_tree, rows)]
 
     def reasons_of(self, place: int) -> dict[int, Reason]:
         """Why each edge of the rule of a leaf was deleted or kept."""
@@ -240,7 +245,8 @@ class LeafRules:
     @cached_property
     def facts_used(self) -> FactsUsed:
         """The facts that exact deletions depend on, rule by rule."""
-        return FactsUsed(self.tree, self.paths, self.deletions)
+        values = self.make_leaf_values(self.tolerance) if self.tree.is_regression else None
+        return FactsUsed(self.tree, self.paths, self.deletions, values)
 
     @property
     def exceptions(self) -> tuple[str, ...]:
@@ -462,10 +468,11 @@ class LineRules(LeafRules):
 
     def find_places(self, rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Find the leaf of each row, as a place in source order, and the line that decides it."""
-        if self.line_routes is not None:
-            end = follow(self.line_routes.routes, rows)
-            return self.line_routes.leaf[end], self.line_routes.line[end]
-        return place_rows(self, rows)[0][:2]
+        if self.line_routes is None:
+            return place_rows(self, rows)[0][:2]
+        end = follow(self.line_routes.routes, rows)
+        leaf = self.line_routes.leaf[end] if self.source_tree is self.tree else self.find_leaves(rows)
+        return leaf, self.line_routes.line[end]
 
     @cached_property
     def line_routes(self) -> LineRoutes | None:

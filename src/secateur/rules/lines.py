@@ -277,7 +277,7 @@ def place_rows(
             twice |= once & mask
             once |= mask
         conflict[span], covered[span] = unpack_bits(twice, n_rows), unpack_bits(once, n_rows)
-    return Placed(leaf, line, conflict, covered), counts
+    return Placed(leaf if rules.source_tree is tree else rules.find_leaves(rows), line, conflict, covered), counts
 
 
 def find_next_lines(rules: LineRules, rows: Rows, line: NDArray[np.int64]) -> NDArray[np.int64]:

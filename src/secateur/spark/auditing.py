@@ -62,7 +62,7 @@ def audit(rules: Rules, df: Any, y: str, *, sample_weight: str | None = None, si
 
 def count_audit(rules: Rules, df: Any, y: str, sample_weight: str | None) -> AuditCounts:
     """Count the rows of a DataFrame for an audit."""
-    if derives(rules.tree) or _can_count_many(rules, df):
+    if derives(rules.tree) or _can_count_many(rules, df) or rules.source_tree is not rules.tree:
         counter = AuditCounter(rules.without_rows())
         return AuditCounts.from_cells(rules, *_count_in_tasks(counter, df, y, sample_weight))
     from secateur.spark.audit_groups import count_groups

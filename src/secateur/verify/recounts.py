@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from secateur.tree.tree import Tree
     from secateur.verify.case import Case, RowReader
 
 # Each reason of a trial takes a box of its own; files with more conditions hold no reasons in words.
@@ -197,13 +198,13 @@ def check_unseen(case: Case, read_unseen: RowReader | None) -> None:
     if read_unseen is None:
         return
     again = {name: np.zeros(values.shape) for name, values in stated.items()}
-    has_weights = False
+    has_weights, source = False, _find_source(case)
     powers = np.zeros((len(stated["line_counts"]), 3))
     for matrix, class_ids, weights, targets in read_unseen():
         has_weights |= weights is not None
         heavy = np.ones(len(matrix)) if weights is None else weights
         rows = PlacedRows(case.tree, matrix)
-        leaf = rows.leaf_place(case.leaves)
+        leaf = PlacedRows(source, matrix).leaf_place(case.leaves)
         again["leaf_counts"] += _add_up(leaf, class_ids, heavy, again["leaf_counts"].shape)
         if case.record["list"] is not None:
             row, line = np.arange(len(matrix)), decide_rows(case, rows)
@@ -261,14 +262,18 @@ def check_edits(case: Case, read_unseen: RowReader | None) -> None:
             case.skip("on how many rows the edited list differs from the tree was not counted")
 
 
-def _check_price(case: Case, kind: str, stated: Mapping[str, Any], read_rows: RowReader) -> None:
-    lines, tree, n_classes = Lines(case, case.record["list"]), case.tree, case.tree.n_classes
-    limits = [pair for edit in reversed(stated["journal"]) for pair in edit.get("limits", ())]
-    if limits:  # the tree before they were rounded
-        threshold = np.array(tree.threshold)
-        for node, limit in limits:
+def _find_source(case: Case) -> Tree:
+    """Find the tree before limits were rounded."""
+    stated = None if case.record["list"] is None else case.record["list"].get("edits")
+    threshold = np.array(case.tree.threshold)
+    for edit in reversed([] if stated is None else stated["journal"]):
+        for node, limit in edit.get("limits", ()):
             threshold[node] = limit
-        tree = replace(tree, threshold=threshold)
+    return replace(case.tree, threshold=threshold)
+
+
+def _check_price(case: Case, kind: str, stated: Mapping[str, Any], read_rows: RowReader) -> None:
+    lines, tree, n_classes = Lines(case, case.record["list"]), _find_source(case), case.tree.n_classes
     changed, rows = np.zeros((n_classes,) * 3), 0.0
     for matrix, class_ids, weights, _ in read_rows():
         heavy = np.ones(len(matrix)) if weights is None else weights

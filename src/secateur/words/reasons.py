@@ -19,7 +19,8 @@ import numpy as np
 from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.running import run_met, run_witnesses
 from secateur.methods import Deletions, Why
-from secateur.methods.leaves import LeafMasks, make_mask
+from secateur.methods.covering import MANY_LEAVES
+from secateur.methods.leaves import LeafMasks, LeafValues, Stated, make_mask, pack_flags
 from secateur.tree.columns import show_text
 from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication
 from secateur.tree.paths import Paths
@@ -324,8 +325,8 @@ class FactsUsed:
     Rules that need the same facts are tried together.
     """
 
-    def __init__(self, tree: Tree, paths: Paths, deletions: Deletions) -> None:
-        self._tree, self._paths = tree, paths
+    def __init__(self, tree: Tree, paths: Paths, deletions: Deletions, values: LeafValues | None = None) -> None:
+        self._tree, self._paths, self._values = tree, paths, values  # values are of a regression tree
         # Conditions deleted for other reasons, such as a tolerance, count as kept here.
         self._deleted = deletions.deleted & np.isin(deletions.why, EXACT)
 
@@ -376,9 +377,19 @@ class FactsUsed:
         return needed
 
     def _suffice(self, facts: Facts, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell whether each rule meets no leaf of another class, given some facts."""
-        walked = find_feasible(replace(self._tree, facts=facts)).tree
-        return run_met(walked, self._paths, self._deleted, rules) < 0
+        """Tell whether each rule meets no leaf of another class, or too far away, given some facts."""
+        walked, paths = find_feasible(replace(self._tree, facts=facts)).tree, self._paths
+        if self._values is None:
+            return run_met(walked, paths, self._deleted, rules) < 0
+        enough = np.zeros(len(rules), dtype=bool)
+        if paths.n_rules > MANY_LEAVES:  # all facts are named
+            return enough
+        masks = LeafMasks(walked, paths)
+        for place, rule in enumerate(rules.tolist()):
+            span, value = paths.entries(rule), self._values.values[rule]
+            met = masks.met_by(map(masks.edge, paths.links[span][~self._deleted[span]].tolist()))
+            enough[place] = not met & pack_flags(self._values.find_off(0, Stated(value, value, value)))
+        return enough
 
 
 def list_facts(tree: Tree) -> list[str]:
