@@ -6,58 +6,33 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.3.0.dev0"
 
 if TYPE_CHECKING:
-    from secateur import datasets
-    from secateur.adapters import from_model
-    from secateur.approximation import approximate
-    from secateur.errors import SecateurError
-    from secateur.estimator import RuleClassifier, RuleRegressor
-    from secateur.evidence_collection import collect_evidence
-    from secateur.facts.groups import find_groups
-    from secateur.methods import METHODS
-    from secateur.rules.rule import Rule
-    from secateur.rules.rules import Rules
-    from secateur.simplification import diagnose, simplify
-    from secateur.tree.builder import TreeBuilder
-    from secateur.tree.tree import Tree
-    from secateur.tuning import select
-
-__all__ = [
-    "METHODS",
-    "Rule",
-    "RuleClassifier",
-    "RuleRegressor",
-    "Rules",
-    "SecateurError",
-    "Tree",
-    "TreeBuilder",
-    "approximate",
-    "collect_evidence",
-    "datasets",
-    "diagnose",
-    "find_groups",
-    "from_model",
-    "select",
-    "simplify",
-]
+    from secateur import datasets as datasets
+    from secateur.adapters import from_model as from_model
+    from secateur.approximation import approximate as approximate
+    from secateur.errors import SecateurError as SecateurError
+    from secateur.estimator import RuleClassifier as RuleClassifier
+    from secateur.estimator import RuleRegressor as RuleRegressor
+    from secateur.evidence_collection import collect_evidence as collect_evidence
+    from secateur.facts.groups import find_groups as find_groups
+    from secateur.methods import METHODS as METHODS
+    from secateur.rules.rule import Rule as Rule
+    from secateur.rules.rules import Rules as Rules
+    from secateur.simplification import diagnose as diagnose
+    from secateur.simplification import simplify as simplify
+    from secateur.tree.builder import TreeBuilder as TreeBuilder
+    from secateur.tree.tree import Tree as Tree
+    from secateur.tuning import select as select
 
 # Public names are loaded when they are first asked for, so that `import secateur` stays cheap.
 _HOME = {
     "METHODS": "methods",
-    "Rule": "rules.rule",
-    "RuleClassifier": "estimator",
-    "RuleRegressor": "estimator",
-    "Rules": "rules.rules",
-    "SecateurError": "errors",
-    "Tree": "tree.tree",
-    "TreeBuilder": "tree.builder",
-    "approximate": "approximation",
-    "collect_evidence": "evidence_collection",
-    "diagnose": "simplification",
-    "find_groups": "facts.groups",
-    "from_model": "adapters",
-    "select": "tuning",
-    "simplify": "simplification",
+    **dict.fromkeys(("RuleClassifier", "RuleRegressor"), "estimator"),
+    **dict.fromkeys(("diagnose", "simplify"), "simplification"),
+    **{"Rule": "rules.rule", "Rules": "rules.rules", "Tree": "tree.tree", "TreeBuilder": "tree.builder"},
+    **{"SecateurError": "errors", "approximate": "approximation", "collect_evidence": "evidence_collection"},
+    **{"find_groups": "facts.groups", "from_model": "adapters", "select": "tuning"},
 }
+__all__ = sorted([*_HOME, "datasets"])
 
 
 def __getattr__(name: str) -> Any:

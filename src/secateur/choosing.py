@@ -481,8 +481,7 @@ def _find_tolerance(asked: float | None, *, is_known: bool) -> float:
     return asked
 
 
-# Of more rules, any two of different classes are taken to meet.
-MOST_COMPARED = 512
+MOST_COMPARED = 512  # of more rules, any two of different classes are taken to meet
 
 
 def keep_ranking(rules: Rules, deleted: NDArray[np.bool_], chosen: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -46,10 +46,6 @@ def collect_evidence(
     feature_names, class_names, accepts_missing, groups, integers, facts : default=None
         As in :func:`simplify`, and the same for every chunk.
 
-    Returns
-    -------
-    Evidence
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris

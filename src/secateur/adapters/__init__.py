@@ -45,11 +45,9 @@ READERS = {
 # Libraries whose models may hold several trees: their `read_model` takes `tree` as well.
 OF_SEVERAL_TREES = ("lightgbm", "xgboost", "catboost")
 
-# Libraries that take the zeros of a sparse matrix for missing values.
-GAPS_ARE_MISSING = ("xgboost",)
+GAPS_ARE_MISSING = ("xgboost",)  # libraries that take the zeros of a sparse matrix for missing values
 
-# Libraries whose adapter reads pipelines itself, because of a step of its own.
-OWN_PIPELINES = ("licketysplit",)
+OWN_PIPELINES = ("licketysplit",)  # libraries whose adapter reads pipelines itself, because of a step of its own
 
 
 def __getattr__(name: str) -> Any:
@@ -92,10 +90,6 @@ def from_model(
         trees of a boosted model are not read one by one, because they correct one another.
     groups, integers, facts : default=None
         Stated facts about the columns, as :func:`secateur.simplify` takes them; the tree carries them.
-
-    Returns
-    -------
-    Tree
 
     Examples
     --------

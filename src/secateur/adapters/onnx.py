@@ -46,8 +46,7 @@ CLASSIFIER, REGRESSOR, ENSEMBLE = "TreeEnsembleClassifier", "TreeEnsembleRegress
 UNTRANSFORMED = (None, b"NONE", "NONE")
 DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
-# What may follow the scores: it cannot reach the label.
-AFTER_SCORES = ("Identity", "Cast", "ZipMap", "Normalizer")
+AFTER_SCORES = ("Identity", "Cast", "ZipMap", "Normalizer")  # what may follow the scores: it cannot reach the label
 # The types of inputs, by their number in ONNX: how a value is rounded before it is compared.
 KINDS = {1: "float32", 11: "float64", 6: "whole", 7: "whole"}
 FLOAT, INT64, STRING, DOUBLE = 1, 7, 8, 11

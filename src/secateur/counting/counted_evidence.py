@@ -37,8 +37,7 @@ from secateur.tree.tree import Tree
 
 FORMAT = "secateur-evidence"
 VERSION = 1
-# Numbers of eight bytes that a summary may hold.
-MOST_NUMBERS = 1 << 24
+MOST_NUMBERS = 1 << 24  # numbers of eight bytes that a summary may hold
 
 
 class TooLargeError(ParameterError):
@@ -89,10 +88,6 @@ class Evidence(TrainingEvidence):
         Parameters
         ----------
         *others : Evidence
-
-        Returns
-        -------
-        Evidence
         """
         for other in others:
             if not isinstance(other, Evidence):
@@ -142,12 +137,7 @@ class Evidence(TrainingEvidence):
         return places, numbers[places]
 
     def to_bytes(self) -> bytes:
-        """Write the evidence, as an npz file that :meth:`from_bytes` reads.
-
-        Returns
-        -------
-        bytes
-        """
+        """Write the evidence, as an npz file that :meth:`from_bytes` reads."""
         head = {
             "format": FORMAT,
             "version": VERSION,
@@ -169,10 +159,6 @@ class Evidence(TrainingEvidence):
         Parameters
         ----------
         content : bytes
-
-        Returns
-        -------
-        Evidence
         """
         try:
             check_zip_size(content, "The evidence")
@@ -212,10 +198,6 @@ class Evidence(TrainingEvidence):
         Parameters
         ----------
         path : str or path
-
-        Returns
-        -------
-        Evidence
         """
         return cls.from_bytes(read_whole(path))
 

@@ -36,10 +36,8 @@ def cover_rows(
 
 # Pairs that are listed before equal ones are added up, so that rows covered by many rules take no more memory.
 MOST_PAIRS = 1 << 22
-# Rows in conflict times rules that are looked at together.
-MOST_MARKS = 1 << 25
-# Listing a pair and sorting it takes as long as so many products of a matrix.
-LISTED_COST = 256
+MOST_MARKS = 1 << 25  # rows in conflict times rules that are looked at together
+LISTED_COST = 256  # listing a pair and sorting it takes as long as so many products of a matrix
 
 
 @dataclass(frozen=True)

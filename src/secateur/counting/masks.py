@@ -27,12 +27,9 @@ Masks = np.ndarray[Any, np.dtype[np.uint64]]
 # Rows are compared a block at a time, so that its columns stay in the processor's cache while every split looks at
 # them. A multiple of 64 keeps blocks on the boundaries of words.
 BLOCK_ROWS = 1 << 15
-# A column of a block is compared with so many limits at a time.
-LIMITS_AT_ONCE = 64
-# Masks of all links are made for this many bytes at a time.
-MASK_BYTES = 1 << 26
-# With more classes, rows are looked up one by one.
-MOST_CLASS_MASKS = 64
+LIMITS_AT_ONCE = 64  # a column of a block is compared with so many limits at a time
+MASK_BYTES = 1 << 26  # masks of all links are made for this many bytes at a time
+MOST_CLASS_MASKS = 64  # with more classes, rows are looked up one by one
 
 
 def pack_links(

@@ -33,12 +33,9 @@ if TYPE_CHECKING:
 
 # By up to this many open conditions, the masks of a rule are split; by more of them, rows are looked at one by one.
 SPLIT_TESTS = 5
-# With more leaves, rows are sent down the tree where no rule needs masks.
-MASKED_LEAVES = 200
-# With more classes, rows are looked up one by one.
-FEW_CLASSES = 8
-# Numbers that a pass counts, on each thread: a cell has one for each class.
-MOST_NUMBERS = 1 << 21
+MASKED_LEAVES = 200  # with more leaves, rows are sent down the tree where no rule needs masks
+FEW_CLASSES = 8  # with more classes, rows are looked up one by one
+MOST_NUMBERS = 1 << 21  # numbers that a pass counts, on each thread: a cell has one for each class
 
 
 @dataclass(frozen=True)

@@ -64,10 +64,6 @@ def load(name: str, data_dir: str | Path | None = None) -> Dataset:
         A directory that holds the published files; by default the one that the environment variable ``SECATEUR_DATA``
         names, if any.
 
-    Returns
-    -------
-    Dataset
-
     Examples
     --------
     >>> load("weather").X.shape

@@ -137,21 +137,14 @@ class _Nested:
         return f"{name}{share}" + ("" if rows != rows else f" ({read_count(rows)})")
 
 
-def rules_to_table(
-    rules: Rules, *, reasons: bool = False, title: str | None = None, caption: str | None = None
-) -> Table:
-    """Make a row for each line: what it asks, its class and its rows; with the reason of each condition if asked."""
+def rules_to_table(rules: Rules) -> Table:
+    """Make a row for each line: what it asks, its class and its rows."""
     from rich.table import Table
     from rich.text import Text
 
-    listing = make_listing(rules, reasons=reasons)
-    table = Table(
-        title=title or listing.title,
-        caption=Text("\n".join([*listing.before, *listing.after]) if caption is None else caption),
-        title_justify="left",
-        caption_justify="left",
-        show_lines=reasons,
-    )
+    listing = make_listing(rules)
+    caption = Text("\n".join([*listing.before, *listing.after]))
+    table = Table(title=listing.title, caption=caption, title_justify="left", caption_justify="left")
     table.add_column("#", justify="right", style="dim")
     table.add_column("if", ratio=3)
     table.add_column("then", style="bold")
@@ -164,16 +157,12 @@ def rules_to_table(
 
 
 def _write_asked(line: ListedLine) -> Text:
-    """Write what a line asks, and a line for each condition with its reason: struck through if it was deleted."""
+    """Write what a line asks, and below it what it no longer asks, struck through."""
     from rich.text import Text
 
-    body = Text(line.asked, style="bold" if line.reasons else "italic" if line.is_otherwise else "")
-    for condition in line.deleted if not line.reasons else ():
+    body = Text(line.asked, style="italic" if line.is_otherwise else "")
+    for condition in line.deleted:
         body.append("\n✂ ", style="red").append(condition, style="strike dim")
-    for one in line.reasons:
-        body.append("\n✂ " if one.deleted else "\n• ", style="red" if one.deleted else "green")
-        body.append(one.condition, style="strike dim not bold" if one.deleted else "not bold")
-        body.append(f"  {one.text}", style="dim not bold")
     return body
 
 
@@ -198,8 +187,7 @@ LATEX_MARKS = {
     **{mark: f"\\{mark}" for mark in "{}#$%&_"},
 }
 LATEX_MARK = re.compile("|".join(map(re.escape, LATEX_MARKS)))
-# LaTeX draws these pairs as one sign.
-LIGATURE = re.compile(r"-(?=-)|,(?=,)")
+LIGATURE = re.compile(r"-(?=-)|,(?=,)")  # LaTeX draws these pairs as one sign
 
 
 def rules_to_markdown(rules: Rules, *, reasons: bool = False) -> str:

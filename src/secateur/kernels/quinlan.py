@@ -19,10 +19,8 @@ BLOCK_WORDS = 128
 TILE_WORDS = 64
 # A row of few is looked up; of many, masks are counted. This many rows take about as long as one mask.
 ROWS_PER_MASK = 1
-# Numbers below this have fewer digits, or soon will.
-TINY = 1e-280
-# What came of an entry.
-KEPT, CERTAINTY_KEPT, NOT_SIGNIFICANT = 0, 1, 2
+TINY = 1e-280  # numbers below this have fewer digits, or soon will
+KEPT, CERTAINTY_KEPT, NOT_SIGNIFICANT = 0, 1, 2  # what came of an entry
 
 
 def count_ones(word):  # type: ignore[no-untyped-def]

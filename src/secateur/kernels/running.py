@@ -173,8 +173,7 @@ def _fetch_ahead(items: Iterator[Item]) -> Iterator[Item]:
 
 # Plain Python walks so many conditions in about a second; compiling for the first time takes ten.
 PLAIN_ENTRIES = 200_000
-# From this many conditions on, several threads share them.
-PART_ENTRIES = 1 << 14
+PART_ENTRIES = 1 << 14  # from this many conditions on, several threads share them
 
 
 def run_deletion(kernel: str, tree: Tree, paths: Paths) -> NDArray[np.bool_]:

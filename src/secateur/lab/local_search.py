@@ -190,10 +190,6 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
         """
         leaves = self.apply(X)  # which checks that the tree is fitted
         labels: NDArray[Any] = self.classes_[self.tree_.leaf_class[leaves]]
@@ -205,10 +201,6 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
         """
         leaves = self.apply(X)
         counts: NDArray[np.float64] = np.asarray(self.tree_.counts)[leaves]
@@ -221,10 +213,6 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-
-        Returns
-        -------
-        ndarray of int64, shape (n_rows,)
         """
         check_is_fitted(self)
         return apply_tree(self.tree_, Rows.of(validate_data(self, X, dtype=np.float32, reset=False)))

@@ -7,8 +7,7 @@ number its distinct values in order. ``leaf[row]`` is the slot that a row ends i
 
 from typing import Any, NamedTuple
 
-# What may replace a subtree.
-KEEP, LEAF, LEFT_CHILD, RIGHT_CHILD, REROUTE, STUMP = range(6)
+KEEP, LEAF, LEFT_CHILD, RIGHT_CHILD, REROUTE, STUMP = range(6)  # what may replace a subtree
 
 
 class Problem(NamedTuple):

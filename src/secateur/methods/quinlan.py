@@ -45,8 +45,7 @@ PLAIN_PAIRS = 1 << 29
 # Two p-values this close (relatively) are one value computed twice: ``ties`` then says which condition goes first, and
 # 3/10 is not above 0.3, whichever way its last digits fall.
 P_TOLERANCE = 1e-9
-# A test takes some two hundred bytes for a while.
-TABLES_AT_ONCE = 1 << 16
+TABLES_AT_ONCE = 1 << 16  # a test takes some two hundred bytes for a while
 
 
 def _shorten(
@@ -158,10 +157,8 @@ class Quinlan(Method):
         return result
 
 
-# A thread takes so many neighbouring rules at a time; they share the masks of where their paths begin.
-PART_RULES = 256
-# Threads may hold so many bytes of masks together, one mask for each condition of a path.
-MASK_BYTES = 1 << 28
+PART_RULES = 256  # a thread takes so many neighbouring rules at a time; they share the masks of where their paths begin
+MASK_BYTES = 1 << 28  # threads may hold so many bytes of masks together, one mask for each condition of a path
 # Each class begins a tile of its own: so many classes may there be that one place in so many holds a row.
 MOST_EMPTY = 16
 TILE_ROWS = 64 * TILE_WORDS

@@ -216,21 +216,11 @@ class Report:
         self.summary = summary
 
     def to_html(self) -> str:
-        """Write the page: one file that needs no network.
-
-        Returns
-        -------
-        str
-        """
+        """Write the page: one file that needs no network."""
         return render_page(self.summary)
 
     def to_json(self) -> str:
-        """Write the summary as JSON.
-
-        Returns
-        -------
-        str
-        """
+        """Write the summary as JSON."""
         return json.dumps(self.summary, ensure_ascii=False, allow_nan=False)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:

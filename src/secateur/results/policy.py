@@ -172,10 +172,6 @@ def parse_policy(
     labels : iterable of labels, or mapping of str to label
         What may be answered; of a mapping, by the name that the policy calls it.
 
-    Returns
-    -------
-    Policy
-
     Examples
     --------
     >>> written = "refuse if dti > 45 and late >= 1; otherwise approve"

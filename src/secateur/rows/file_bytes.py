@@ -316,8 +316,7 @@ def escape_wildcards(path: Path, room: Path) -> Path:
     return link
 
 
-# What gzip raises if a file is cut or damaged.
-UNPACKING_ERRORS = (OSError, EOFError, zlib.error)
+UNPACKING_ERRORS = (OSError, EOFError, zlib.error)  # what gzip raises if a file is cut or damaged
 
 
 def find_fault(

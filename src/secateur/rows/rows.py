@@ -138,8 +138,7 @@ class LabelledRows(NamedTuple):
         return parts
 
 
-# numpy routes so many rows in about as long as it takes to load compiled code.
-PLAIN_ROWS = 1 << 21
+PLAIN_ROWS = 1 << 21  # numpy routes so many rows in about as long as it takes to load compiled code
 
 
 class Routes(NamedTuple):

@@ -23,8 +23,7 @@ from secateur.limits import MAX_MEMORY, format_bytes
 from secateur.rows.encoding import read_features
 from secateur.tree.tree import Tree
 
-# Batches that a dataset may read ahead: its own choice takes a gigabyte.
-AHEAD = 2
+AHEAD = 2  # batches that a dataset may read ahead: its own choice takes a gigabyte
 
 # Large enough that work once a batch costs nothing, small enough that a few batches are a few megabytes.
 BATCH_ROWS = 1 << 18

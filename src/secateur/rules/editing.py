@@ -82,10 +82,6 @@ class Editable:
         ----------
         column : str or int
         reason : str, default=""
-
-        Returns
-        -------
-        Rules
         """
         return apply_edits(self._list, [Edit("without", column=_name_column(self._list, column), reason=reason)])
 
@@ -98,10 +94,6 @@ class Editable:
             Index into :attr:`lines`.
         to : label or name of a class
         reason : str, default=""
-
-        Returns
-        -------
-        Rules
         """
         return apply_edits(self._list, [Edit("answer", self._number(line), to=to, reason=reason)])
 
@@ -113,10 +105,6 @@ class Editable:
         Parameters
         ----------
         reason : str, default=""
-
-        Returns
-        -------
-        Rules
         """
         return apply_edits(self._list, [Edit("rounded", reason=reason)])
 
@@ -128,10 +116,6 @@ class Editable:
         lines : int
             Lines that may be left, "otherwise" of each section among them.
         reason : str, default=""
-
-        Returns
-        -------
-        Rules
         """
         if type(lines) is not int or lines < 1:
             raise ParameterError(f"Expected lines as a whole number from 1 on, found {lines!r}.")
@@ -143,10 +127,6 @@ class Editable:
         Parameters
         ----------
         journal : iterable of Edit, or of dicts as ``Edit.to_dict`` gives them
-
-        Returns
-        -------
-        Rules
         """
         plain = (one.to_dict() if isinstance(one, Edit) else one for one in journal)
         return apply_edits(self._list, [read_edit(one) for one in plain])

@@ -373,10 +373,6 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
             The most columns that the list may ask, headings among it. Columns that cost most and are asked least are
             left out one after another, so a list of so few may exist that is not found; then an error says how few are.
 
-        Returns
-        -------
-        Rules
-
         Examples
         --------
         >>> from sklearn.datasets import load_wine
@@ -510,10 +506,6 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
         ----------
         X : array-like or data frame of shape (n_rows, n_features), or a table
         sample_weight : array-like of shape (n_rows,), or str, default=None
-
-        Returns
-        -------
-        Overlaps
 
         Examples
         --------

@@ -49,10 +49,6 @@ def audit(rules: Rules, df: Any, y: str, *, sample_weight: str | None = None, si
         The column of weights.
     since : Audit, default=None
         As in :meth:`secateur.Rules.audit`.
-
-    Returns
-    -------
-    Audit
     """
     check_frame(df)
     check_rules(rules)

@@ -214,10 +214,6 @@ def collect_evidence(
     rf_tol : float, default=1e-12
         As in :func:`secateur.collect_evidence`; so are all others.
     feature_names, class_names, accepts_missing, groups, integers, facts : default=None
-
-    Returns
-    -------
-    Evidence
     """
     check_frame(df)
     named: dict[str, Any] = {"feature_names": feature_names, "class_names": class_names, "groups": groups}

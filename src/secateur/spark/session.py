@@ -21,8 +21,7 @@ SHOWN_CHARACTERS = 300
 # faster in parts.
 HUGE_METHOD = {"spark.sql.codegen.hugeMethodLimit": "8000"}
 WHOLE_STAGE = "spark.sql.codegen.wholeStage"
-# A longer statement does not become one method that Java compiles.
-LONG_STATEMENT = 20_000
+LONG_STATEMENT = 20_000  # a longer statement does not become one method that Java compiles
 
 
 def open_session(master: str | None = None, **settings: str) -> Any:

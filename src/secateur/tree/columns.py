@@ -142,8 +142,7 @@ class ColumnParser:
         return None
 
 
-# How a remark ends that says which rows a promise about all rows leaves out.
-BESIDE_A_LIMIT = "may go the other way."
+BESIDE_A_LIMIT = "may go the other way."  # how a remark ends that says which rows a promise about all rows leaves out
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from secateur.tree.facts import NO_FACTS, Facts
 Label = str | int | float | bool
 """What a class label or a category may be: the scalars that JSON can carry exactly."""
 
-# Up to this size, plain Python node by node is faster than numpy level by level.
-SMALL_TREE_NODES = 1_000
+SMALL_TREE_NODES = 1_000  # up to this size, plain Python node by node is faster than numpy level by level
 
 
 @dataclass(frozen=True, eq=False, repr=False)

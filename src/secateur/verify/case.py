@@ -29,8 +29,7 @@ SHOWN_FAILURES = 5  # of one kind
 MOST_FAILURES = 20  # that are printed: a forest may have many
 NOT_RECOUNTED = "not recounted: pass the training rows, verify(X, y), to prove them."
 NOT_RECHECKED = "not re-checked: pass its rows, verify(X, y), to prove the certificate."
-# Sums of weights may be taken in another order here than where they were counted.
-COUNT_TOLERANCE = 1e-9
+COUNT_TOLERANCE = 1e-9  # sums of weights may be taken in another order here than where they were counted
 # Boxes are made for so many rules at a time that they have about this many sides, and as many links make them.
 BOX_SIDES = 1 << 22
 

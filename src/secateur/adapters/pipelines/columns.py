@@ -26,8 +26,7 @@ from secateur.tree.tree import Label, Tree
 
 NUMERIC = (Shape.SAME, Shape.ORDERED, Shape.BINNED)
 CANNOT = "which cannot be inverted"
-# A split lists the cells on its left, so many splits of many cells make lists too long to read.
-MOST_CODES = 2_000_000
+MOST_CODES = 2_000_000  # a split lists the cells on its left, so many splits of many cells make lists too long to read
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,9 @@ MOST_SECTIONS = 17
 # Numbers on each side of a limit that are looked at where rounding need not keep the order, and rows for all of them.
 NEIGHBOURS = 2048
 NEIGHBOUR_ROWS = 1 << 20
-# Flips the sign of an int64, which puts its bits in order.
-SIGN = np.uint64(1 << 63)
-# Functions that overflow on the way to their value keep their order up to here, if they keep it at all.
-ORDERLY = 1e15
-# A fall by no more than this share is rounding, in functions that round out of order.
-ROUNDING = 1e-6
+SIGN = np.uint64(1 << 63)  # flips the sign of an int64, which puts its bits in order
+ORDERLY = 1e15  # functions that overflow on the way to their value keep their order up to here, if they keep it at all
+ROUNDING = 1e-6  # a fall by no more than this share is rounding, in functions that round out of order
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from secateur.rows.encoding import is_missing
 # Cells of one encoded block; one-hot columns of many categories make rows wide.
 BLOCK_CELLS = 20_000_000
 BLOCK_ROWS = 1 << 16
-# Rows searched for one without missing values, and for the numbers of a column.
-SEARCHED_ROWS = 10_000
+SEARCHED_ROWS = 10_000  # rows searched for one without missing values, and for the numbers of a column
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,7 @@ from secateur.words.conditions import count_of
 if TYPE_CHECKING:
     from secateur.cli.tables.table_file import TableFile
 
-# Different texts that are looked at first, to leave columns of words alone.
-LOOKED_AT = 500
+LOOKED_AT = 500  # different texts that are looked at first, to leave columns of words alone
 # A column with this share of cells written as numbers or dates is meant to hold them.
 MEANT_SHARE = 0.9
 ROUNDING = 1e-9  # of sums of shares

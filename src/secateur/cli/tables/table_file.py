@@ -228,8 +228,7 @@ def _check_memory(needed: int, name: str) -> None:
         )
 
 
-# Larger files, in bytes, are read in batches; docs/command-line.md says so too.
-LARGE_FILE = 256 << 20
+LARGE_FILE = 256 << 20  # larger files, in bytes, are read in batches; docs/command-line.md says so too
 
 
 def in_batches(data: str, tree: Tree | None) -> bool:

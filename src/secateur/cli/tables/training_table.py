@@ -33,10 +33,8 @@ FEW_CATEGORIES = 20
 MOST_TEXTS = 1_000  # columns; scikit-learn looks at each one alone, several times
 MAX_DECIMALS = 3
 LARGEST = "numbers, which a tree takes up to 3.4e38"
-# Beyond this a float cannot tell a whole number from the next.
-LARGEST_WHOLE = 2.0**53
-# With such a name, different values in more than this share of the rows make an identifier.
-ID_SHARE = 0.1
+LARGEST_WHOLE = 2.0**53  # beyond this a float cannot tell a whole number from the next
+ID_SHARE = 0.1  # with such a name, different values in more than this share of the rows make an identifier
 # Texts of usually so many words, and more different ones than categories, are free text.
 SENTENCE_WORDS = 5
 LEFT_OUT = {

@@ -128,10 +128,6 @@ class Results:
             are differences from the tree's; others are columns of the rows.
         tree : str, default="cart-6"
             The kind of tree.
-
-        Returns
-        -------
-        Comparison
         """
 
         def find(name: str, column: str) -> pd.Series[float]:
