@@ -101,7 +101,7 @@ kills: .venv/.dev  ## Kill writing commands N times and look at what they leave 
 	nice -n 10 $(BIN)/python tests/writing/kills.py --kills $(N) --log kills.jsonl
 
 reproduce-docs: .venv/.dev  ## Store what is finished in ./reproduction, and write the pages that show it
-	if [ -d reproduction ]; then $(BIN)/python -m secateur.lab.stored_results reproduction; fi
+	if [ -d reproduction ]; then $(BIN)/python -m benchmarks.paper.stored reproduction; fi
 	$(BIN)/python -m benchmarks.paper.documents docs
 
 # A slice: make rulebench SLICE="--datasets iris,wine --splits 1", and the same for the peers.

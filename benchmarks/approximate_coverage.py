@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 import secateur
-from secateur.lab.stored_results import STORED
+from secateur.lab.summary import STORED
 from secateur.rows.whole_files import write_whole
 
 N_FRESH = 20_000

@@ -19,9 +19,8 @@ from secateur.lab.pages import Page, to_markdown
 from secateur.lab.rulebench.data import SOURCES
 from secateur.lab.rulebench.results import Results, load_stored
 from secateur.lab.rulebench.run import NONE, OURS, PRUNED
-from secateur.lab.rulebench.statistics import Comparison, Ranking, rank_methods
+from secateur.lab.rulebench.statistics import SUPPORTED, Comparison, Ranking, rank_methods
 from secateur.lab.rulebench.trees import KINDS, NO_TREE
-from secateur.lab.verdicts import SUPPORTED
 from secateur.rows.whole_files import write_whole
 
 __all__ = ["draw_figures", "examine", "list_statements", "make_blocks"]

@@ -1,7 +1,7 @@
 """Every claim of the paper's results, as ``claims.csv`` lists them, held against our stored results.
 
-:mod:`secateur.lab.verdicts` has the one rule for numbers and bounds. Cost is held against counted operations, a table
-that is listed whole against all states of its tree. Where the paper speaks of IAI trees, ours are the stand-in's.
+:mod:`benchmarks.paper.verdicts` has the one rule for numbers and bounds. Cost is held against counted operations, a
+table that is listed whole against all states of its tree. Where the paper speaks of IAI trees, ours are the stand-in's.
 """
 
 import csv
@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.paper.evidence import ARM_NAMES, Evidence
+from benchmarks.paper.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED, Estimate, combine, estimate, mean_of, ratio_of
 from secateur.lab.exhibits import sibling_rises, sibling_rule
 from secateur.lab.operations import WITH_ROWS
 from secateur.lab.protocol import DATASETS, GRID, METHODS, TOLERANCES
 from secateur.lab.sparse import KINDS, SOLVERS
 from secateur.lab.tolerances import CONFLICT_CEILING
-from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED, Estimate, combine, estimate, mean_of, ratio_of
 
 EXACT = ("M2-P", "Izza")
 IRC, SHARE, REMOVED, CONFLICT, MACRO = "rule_irc_pct", "irc_per_rule_pct", "removed_pct", "conflict_pct", "macro_dev_pp"

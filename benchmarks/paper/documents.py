@@ -14,6 +14,8 @@ from benchmarks.paper import ensembles
 from benchmarks.paper.claims import CLAIMS, count_verdicts, read_verdict
 from benchmarks.paper.evidence import ARM_NAMES, Evidence
 from benchmarks.paper.open_points import OPEN_POINTS, describe_nearest
+from benchmarks.paper.stored import load_study, load_versions
+from benchmarks.paper.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 from secateur.lab import beyond, lists
 from secateur.lab.deterministic import N_STATES, expected_rows
 from secateur.lab.exhibits import FIGURES
@@ -22,8 +24,7 @@ from secateur.lab.pages import FAR, Page, make_pages, to_markdown, tolerance_pag
 from secateur.lab.protocol import ARMS, DATASETS, METHODS
 from secateur.lab.runtime import PAPER_RATIOS, PAPER_SECONDS, Timing, draw_runtime
 from secateur.lab.sparse import SOLVERS, list_values, sparse_page
-from secateur.lab.stored_results import load_counted, load_study, load_versions
-from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
+from secateur.lab.summary import load_counted
 from secateur.rows.whole_files import write_whole
 
 HERE = Path(__file__).parent

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from secateur.lab.protocol import DATASETS
-from secateur.lab.stored_results import STORED
+from secateur.lab.summary import STORED
 from secateur.rows.whole_files import write_whole
 
 FILE = "ensembles.csv"

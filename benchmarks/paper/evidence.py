@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.paper.stored import load_study, load_table
+from benchmarks.paper.verdicts import Estimate, Values, mean_of
 from secateur.lab.deterministic import DeterministicRow, reproduce_deterministic
 from secateur.lab.operations import Work
 from secateur.lab.protocol import ARMS, DATASETS, TOLERANCES
 from secateur.lab.readings import Fit, count_undefined, fit_readings
 from secateur.lab.sparse import list_values
-from secateur.lab.stored_results import load_counted, load_study, load_table
-from secateur.lab.summary import LEAST_SPLITS, NO_SPREAD, PAPER_COLUMNS, Cell, compare, summarize
+from secateur.lab.summary import LEAST_SPLITS, NO_SPREAD, PAPER_COLUMNS, Cell, compare, load_counted, summarize
 from secateur.lab.tolerances import Choice, choose_tolerances
-from secateur.lab.verdicts import Estimate, Values, mean_of
 
 ARM_NAMES = {"optimal": "stand-in", "cart": "CART"}  # in the paper's order: IAI, CART
 

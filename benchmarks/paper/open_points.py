@@ -1,16 +1,16 @@
 """Where the paper leaves a choice: ``open_points.csv`` has the question, our reading, and why."""
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.paper.evidence import ARM_NAMES, Evidence
-from secateur.lab.protocol import ARMS, N_SPLITS, TOLERANCES
+from benchmarks.paper.stored import load_study
+from secateur.lab.protocol import ARMS, DATASETS, GRID, N_SPLITS, TOLERANCES, Arm
 from secateur.lab.readings import LEAF_TIES, SINGLE_CONDITIONS
-from secateur.lab.stored_results import load_study
-from secateur.lab.summary import expected_by_dataset
-from secateur.lab.tolerances import count_nearest
+from secateur.lab.summary import HEADLINES, compare, expected_by_dataset, summarize
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,17 @@ class OpenPoint:
     def why(self, evidence: Evidence) -> str:
         """Say why we read it so, by our results where they decide it."""
         return MEASURED[self.reason](evidence) if self.reason in MEASURED else self.reason
+
+
+def count_nearest(arm: Arm, splits: Sequence[dict[str, Any]], *, in_points: bool = False) -> int:
+    """Count the data sets of an arm on which M1-P is nearest to the paper's headlines at our tolerance of the grid."""
+    far: dict[str, dict[float, float]] = {}
+    for tolerance in GRID:
+        table = summarize(splits, arm.learner, dict.fromkeys(DATASETS, tolerance))
+        for cell in compare([row for row in table if row["method"] == "M1-P"], arm.beside, HEADLINES):
+            sums = far.setdefault(cell.dataset, dict.fromkeys(GRID, 0.0))
+            sums[tolerance] += (cell.ours - cell.theirs if in_points else cell.distance) ** 2
+    return sum(min(GRID, key=lambda one: sums[one]) == TOLERANCES[dataset] for dataset, sums in far.items())
 
 
 def _compare_fits(evidence: Evidence, ours: str, other: str) -> str:

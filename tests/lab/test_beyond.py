@@ -11,6 +11,7 @@ from drawing import further
 from stored_results import skip_if_older
 from typer.testing import CliRunner
 
+from benchmarks.paper.stored import load_study, load_versions
 from secateur.cli.main import app
 from secateur.datasets import load
 from secateur.lab import beyond, lists
@@ -18,7 +19,6 @@ from secateur.lab.beyond import FRONTS, JOINTLY, FrontPoint, find_fronts, measur
 from secateur.lab.by_folds import pick_knobs
 from secateur.lab.local_search import LocalSearchTreeClassifier
 from secateur.lab.protocol import ARMS, DATASETS, N_SPLITS, find_arm
-from secateur.lab.stored_results import load_study, load_versions
 
 if TYPE_CHECKING:
     from pathlib import Path

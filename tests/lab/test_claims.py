@@ -10,14 +10,13 @@ from benchmarks.paper import ensembles
 from benchmarks.paper.claims import CLAIMS, Finding, count_verdicts, read_verdict
 from benchmarks.paper.documents import PAGES, fill_page, make_blocks, make_index_blocks
 from benchmarks.paper.evidence import Evidence
-from benchmarks.paper.open_points import OPEN_POINTS
+from benchmarks.paper.open_points import OPEN_POINTS, count_nearest
+from benchmarks.paper.stored import load_study
+from benchmarks.paper.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 from secateur.lab import exhibits
 from secateur.lab.exhibits import FIGURES
 from secateur.lab.protocol import ARMS, DATASETS
 from secateur.lab.readings import LEAF_TIES, SINGLE_CONDITIONS
-from secateur.lab.stored_results import load_study
-from secateur.lab.tolerances import count_nearest
-from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 
 DOCS = Path(__file__).parents[2] / "docs"
 

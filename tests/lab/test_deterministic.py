@@ -13,7 +13,7 @@ from secateur import Rules, datasets
 from secateur.datasets import TABLES
 from secateur.lab import deterministic
 from secateur.lab.deterministic import DeterministicRow, expected_rows, reproduce_deterministic
-from secateur.lab.stored_results import load_counted
+from secateur.lab.summary import load_counted
 
 # Typed from the paper: data set, method, rules, conditions, deleted conditions, changed rules.
 COUNTS = [

@@ -12,11 +12,12 @@ from drawing import further
 from stored_results import skip_if_older
 
 import secateur
+from benchmarks.paper.stored import load_study, load_versions
 from secateur.datasets import load
 from secateur.lab import lists
 from secateur.lab.lists import LIST, PRUNED, PRUNED_LEAVES, TE2RULES, LengthPoint, find_points, name_form
 from secateur.lab.protocol import ARMS, DATASETS, N_SPLITS, split_rows
-from secateur.lab.stored_results import load_counted, load_study, load_versions
+from secateur.lab.summary import load_counted
 
 pytestmark = pytest.mark.long
 

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.lab import operations, runtime
 from secateur.lab.operations import PROCEDURES, WITH_ROWS, count_work
-from secateur.lab.stored_results import load_counted
+from secateur.lab.summary import load_counted
 
 
 @given(seed=st.integers(0, 10_000), n_classes=st.sampled_from([2, 3]), n_leaves=st.integers(2, 24))

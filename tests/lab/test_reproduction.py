@@ -18,11 +18,12 @@ from stored_results import skip_if_older
 from typer.testing import CliRunner
 
 import secateur
+from benchmarks.paper.stored import load_study, load_table, load_versions, store_run
 from secateur.cli.main import app
 from secateur.datasets import load
 from secateur.lab import exhibits, experiment, pages, protocol, readings, runtime, summary, tolerances
 from secateur.lab.protocol import ARMS, METRICS, PAPER, TOLERANCES, Study, find_arm, run_split
-from secateur.lab.stored_results import STORED, load_counted, load_study, load_table, load_versions, store_run
+from secateur.lab.summary import STORED, load_counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,7 +148,7 @@ def test_results_of_another_version_or_split_are_not_reused(data_dir: str, tmp_p
 def test_a_change_of_what_decides_results_changes_the_digest_and_no_other_does(tmp_path: Path) -> None:
     decides = [f"{room}/one.py" for room in ("methods", "tree", "kernels", "counting")]
     decides += ["lab/protocol.py", "lab/sparse.py", "simplification.py"]
-    shows = ["cli/one.py", "report/one.py", "lab/verdicts.py", "methods/notes.txt"]
+    shows = ["cli/one.py", "report/one.py", "lab/summary.py", "methods/notes.txt"]
     for name in (*decides, *shows):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("first")

@@ -25,6 +25,7 @@ from typer.testing import CliRunner
 import secateur
 from benchmarks import rulebench_page as page
 from benchmarks.paper.documents import fill_page
+from benchmarks.paper.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 from secateur.cli.main import app
 from secateur.datasets import Dataset
 from secateur.errors import InputError, ParameterError
@@ -34,7 +35,6 @@ from secateur.lab.rulebench import data as bench_data
 from secateur.lab.rulebench import run, statistics
 from secateur.lab.rulebench.results import COLUMNS, DIGITS, KEYS, NUMBERS, WHOLE, Results, load_stored
 from secateur.lab.rulebench.trees import KINDS, pick_alpha
-from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 
 numbers = st.floats(-10, 10, allow_nan=False, width=16)
 

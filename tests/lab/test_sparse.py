@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import secateur
+from benchmarks.paper.stored import load_study
 from secateur.cli.main import app
 from secateur.datasets import load
 from secateur.lab import sparse
 from secateur.lab.sparse import KINDS, SOLVERS, list_values, measure_sparse, require_solver, sparse_page
-from secateur.lab.stored_results import load_study
 
 if TYPE_CHECKING:
     from pathlib import Path

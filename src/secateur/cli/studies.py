@@ -276,7 +276,7 @@ def _deterministic(study: Study, *, write: bool) -> int:
 
     from secateur.cli.console import out
     from secateur.lab.deterministic import count_states, expected_rows, reproduce_deterministic
-    from secateur.lab.stored_results import load_counted
+    from secateur.lab.summary import load_counted
 
     reproduced, expected = reproduce_deterministic(), expected_rows()
     if write:

@@ -1,5 +1,6 @@
 """Means over splits and data sets, beside the paper's numbers."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from secateur.lab.protocol import DATASETS, METHODS, METRICS, N_SPLITS
 from secateur.methods import find_method
 from secateur.tree.shares import none_if_nan
 
+STORED = files("secateur.lab") / "stored"  # what we ran; nothing in it was typed
 NO_SPREAD = 1e-9  # a standard error that is rounding only
 LEAST_SPLITS = 5  # fewer say nothing about how much splits differ
 PAPER_COLUMNS = tuple(METRICS)[:9]  # those of the paper's tables by data set
@@ -109,6 +111,11 @@ def _distance(gap: float, error: float) -> float:
     if error < NO_SPREAD:
         return 0.0 if abs(gap) <= 0.005 else math.inf
     return gap / error
+
+
+def load_counted(name: str) -> Any:
+    """Read what was timed or counted whole: ``runtime``, ``operations`` or ``deterministic_states``."""
+    return json.loads((STORED / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def expected_by_dataset() -> list[dict[str, Any]]:

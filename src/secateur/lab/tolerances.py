@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from secateur.lab.protocol import DATASETS, GRID, TOLERANCES, Arm
-from secateur.lab.summary import HEADLINES, compare, list_rows, summarize
+from secateur.lab.protocol import DATASETS, TOLERANCES
+from secateur.lab.summary import list_rows
 
 CONFLICT_CEILING = 5.0
 
@@ -43,14 +43,3 @@ def choose_tolerances(arms: Sequence[Sequence[dict[str, Any]]]) -> list[Choice]:
         for dataset in DATASETS
         if dataset in removed
     ]
-
-
-def count_nearest(arm: Arm, splits: Sequence[dict[str, Any]], *, in_points: bool = False) -> int:
-    """Count the data sets of an arm on which M1-P is nearest to the paper's headlines at our tolerance of the grid."""
-    far: dict[str, dict[float, float]] = {}
-    for tolerance in GRID:
-        table = summarize(splits, arm.learner, dict.fromkeys(DATASETS, tolerance))
-        for cell in compare([row for row in table if row["method"] == "M1-P"], arm.beside, HEADLINES):
-            sums = far.setdefault(cell.dataset, dict.fromkeys(GRID, 0.0))
-            sums[tolerance] += (cell.ours - cell.theirs if in_points else cell.distance) ** 2
-    return sum(min(GRID, key=lambda one: sums[one]) == TOLERANCES[dataset] for dataset, sums in far.items())

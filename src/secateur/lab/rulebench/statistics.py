@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 
-from secateur.lab.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
-
 Values = NDArray[np.float64]
+SUPPORTED, CONTRADICTED, UNDECIDED = "supported", "contradicted", "undecided"  # verdicts on a statement
 LEVEL = 0.05
 LEAST_PROBABILITY = 0.95  # of a verdict
 PRIOR = 0.5  # data sets without difference

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from secateur.lab.protocol import N_SPLITS
+from secateur.lab.rulebench.statistics import CONTRADICTED, SUPPORTED, UNDECIDED
 from secateur.lab.summary import LEAST_SPLITS
 
-SUPPORTED, CONTRADICTED, UNDECIDED = "supported", "contradicted", "undecided"
 MARGIN = 0.1  # of a stated number
 LAST_DIGIT = 0.005  # the paper's numbers have two digits
 CONFIDENCE = 0.95

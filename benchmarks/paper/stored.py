@@ -1,6 +1,6 @@
 """The results that the package carries: every split of the paper's experiments as we ran them.
 
-``python -m secateur.lab.stored_results DIRECTORY`` takes them from the output directory of a finished run. What is in
+``python -m benchmarks.paper.stored DIRECTORY`` takes them from the output directory of a finished run. What is in
 ``secateur/lab/expected`` was typed from the paper; nothing in ``secateur/lab/stored`` was typed.
 """
 
@@ -11,20 +11,16 @@ import json
 import math
 import sys
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from secateur.errors import InputError
 from secateur.lab.protocol import DATASETS, N_SPLITS
+from secateur.lab.summary import STORED
 from secateur.rows.whole_files import write_whole
 
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
-STORED: Traversable = files("secateur.lab") / "stored"
 ARMS = ("cart", "optimal")
 # TE2Rules takes scikit-learn's trees, and lists were run on these.
 OWN_ARMS = {"lists": ("cart",), "te2rules": ("cart",), "sparse": ("streed", "contree")}
@@ -69,11 +65,6 @@ def load_table(arm: str) -> list[dict[str, Any]]:
     with (STORED / f"{arm}_by_dataset.csv").open(encoding="utf-8") as file:
         rows: list[dict[str, Any]] = pd.read_csv(file, keep_default_na=False).to_dict("records")
     return rows
-
-
-def load_counted(name: str) -> Any:
-    """Read what was timed or counted whole: ``runtime``, ``operations`` or ``deterministic_states``."""
-    return json.loads((STORED / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def store_run(output: Path, stored: Path) -> list[str]:
