@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks.growth import CURVES, EXPONENT, Curve
-from secateur.lab.figures import write_figure
+from secateur.lab.pages import write_figure
 
 if TYPE_CHECKING:
     from pathlib import Path

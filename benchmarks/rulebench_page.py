@@ -14,8 +14,7 @@ import numpy as np
 
 from benchmarks.paper.documents import fill_page
 from secateur.errors import InputError
-from secateur.lab.figures import load_pyplot, write_figures
-from secateur.lab.pages import Page, to_markdown
+from secateur.lab.pages import Page, load_pyplot, to_markdown, write_figures
 from secateur.lab.rulebench.data import SOURCES
 from secateur.lab.rulebench.results import Results, load_stored
 from secateur.lab.rulebench.run import NONE, OURS, PRUNED

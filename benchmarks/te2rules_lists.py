@@ -20,9 +20,8 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 import secateur
-from secateur.lab.experiment import run_arm
 from secateur.lab.lists import TE2RULES, compare_texts
-from secateur.lab.protocol import ARMS, DATASETS, N_SPLITS, Arm, Study, split_rows
+from secateur.lab.protocol import ARMS, DATASETS, N_SPLITS, Arm, Study, run_arm, split_rows
 
 if TYPE_CHECKING:
     from secateur.datasets import Dataset

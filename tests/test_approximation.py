@@ -27,7 +27,7 @@ from sklearn.preprocessing import OneHotEncoder
 from secateur import Rules, approximate, approximation
 from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
 from secateur.results import Agreement
-from secateur.surrogates.answers import name_model
+from secateur.surrogates.growing import name_model
 
 
 def make_rows(n_rows: int = 240, seed: int = 0) -> np.ndarray[Any, Any]:

@@ -43,7 +43,7 @@ from sklearn.utils.estimator_checks import (
 from strategies import SklearnProblem, sklearn_problems
 
 import secateur
-from secateur.adapters.model_checks import is_pipeline
+from secateur.adapters.reading import is_pipeline
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.estimator import RuleClassifier
 from secateur.export.json import rules_from_state, rules_to_state

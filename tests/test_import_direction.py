@@ -27,7 +27,7 @@ LAYERS = [
     ["results"],
     ["export"],
     ["problem", "choosing", "surrogates"],
-    ["simplification", "evidence_collection"],
+    ["simplification"],
     ["approximation"],
     ["tuning", "estimator", "report", "spark"],
     ["secateur", "datasets"],

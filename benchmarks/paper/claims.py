@@ -19,7 +19,7 @@ from secateur.lab.exhibits import sibling_rises, sibling_rule
 from secateur.lab.operations import WITH_ROWS
 from secateur.lab.protocol import DATASETS, GRID, METHODS, TOLERANCES
 from secateur.lab.sparse import KINDS, SOLVERS
-from secateur.lab.tolerances import CONFLICT_CEILING
+from secateur.lab.summary import CONFLICT_CEILING
 
 EXACT = ("M2-P", "Izza")
 IRC, SHARE, REMOVED, CONFLICT, MACRO = "rule_irc_pct", "irc_per_rule_pct", "removed_pct", "conflict_pct", "macro_dev_pp"

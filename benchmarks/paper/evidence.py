@@ -13,8 +13,17 @@ from secateur.lab.operations import Work
 from secateur.lab.protocol import ARMS, DATASETS, TOLERANCES
 from secateur.lab.readings import Fit, count_undefined, fit_readings
 from secateur.lab.sparse import list_values
-from secateur.lab.summary import LEAST_SPLITS, NO_SPREAD, PAPER_COLUMNS, Cell, compare, load_counted, summarize
-from secateur.lab.tolerances import Choice, choose_tolerances
+from secateur.lab.summary import (
+    LEAST_SPLITS,
+    NO_SPREAD,
+    PAPER_COLUMNS,
+    Cell,
+    Choice,
+    choose_tolerances,
+    compare,
+    load_counted,
+    summarize,
+)
 
 ARM_NAMES = {"optimal": "stand-in", "cart": "CART"}  # in the paper's order: IAI, CART
 

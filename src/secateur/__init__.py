@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from secateur.errors import SecateurError as SecateurError
     from secateur.estimator import RuleClassifier as RuleClassifier
     from secateur.estimator import RuleRegressor as RuleRegressor
-    from secateur.evidence_collection import collect_evidence as collect_evidence
     from secateur.facts.groups import find_groups as find_groups
     from secateur.methods import METHODS as METHODS
+    from secateur.problem import collect_evidence as collect_evidence
     from secateur.rules.rule import Rule as Rule
     from secateur.rules.rules import Rules as Rules
     from secateur.simplification import diagnose as diagnose
@@ -29,7 +29,7 @@ _HOME = {
     **dict.fromkeys(("RuleClassifier", "RuleRegressor"), "estimator"),
     **dict.fromkeys(("diagnose", "simplify"), "simplification"),
     **{"Rule": "rules.rule", "Rules": "rules.rules", "Tree": "tree.tree", "TreeBuilder": "tree.builder"},
-    **{"SecateurError": "errors", "approximate": "approximation", "collect_evidence": "evidence_collection"},
+    **{"SecateurError": "errors", "approximate": "approximation", "collect_evidence": "problem"},
     **{"find_groups": "facts.groups", "from_model": "adapters", "select": "tuning"},
 }
 __all__ = sorted([*_HOME, "datasets"])

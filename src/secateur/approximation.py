@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.model_checks import fitted_names
+from secateur.adapters.reading import fitted_names
 from secateur.errors import InputError, ParameterError, shorten
 from secateur.frames import frame_columns
 from secateur.methods.leaves import CLASSES_ONLY
@@ -34,19 +34,22 @@ from secateur.rows.row_source import GivenRows
 from secateur.rows.rows import apply_tree
 from secateur.rules.rules import Rules
 from secateur.simplification import check_tolerance, settle_tolerance, simplify
-from secateur.surrogates.answers import Respondent, find_answering, name_model, predicts_values
 from secateur.surrogates.growing import (
     NEIGHBOUR_WEIGHT,
     POWERS,
     RARE,
     SIZES,
     Coding,
+    Respondent,
     Table,
     code_columns,
     draw_neighbours,
     estimate_fidelity,
+    find_answering,
     grow,
+    name_model,
     open_table,
+    predicts_values,
     weigh_classes,
 )
 from secateur.tree.difference import Comparison

@@ -32,7 +32,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from secateur.adapters.model_checks import is_ensemble, is_pipeline
+from secateur.adapters.reading import is_ensemble, is_pipeline
 from secateur.approximation import approximate
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.export.json import rules_from_state, rules_to_state

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.model_checks import is_ensemble, is_forest, take_best
+from secateur.adapters.reading import is_ensemble, is_forest, take_best
 from secateur.choosing import NO_BUDGET, ROW_BY_ROW, ListForm, choose_lines
 from secateur.counting.counted_evidence import Evidence
 from secateur.counting.targets import TargetCounter
@@ -35,7 +35,7 @@ from secateur.rules.forest import ForestRules, run_each
 from secateur.rules.lines import without_facts
 from secateur.rules.making import Making
 from secateur.rules.rules import Rules
-from secateur.surrogates.answers import predicts_values
+from secateur.surrogates.growing import predicts_values
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.tree import Tree
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.model_checks import is_forest, is_pipeline
+from secateur.adapters.reading import is_forest, is_pipeline
 from secateur.choosing import ListForm, choose_lines, choose_lines_by_budget
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, did_you_mean, need_library
 from secateur.export.html import write_notebook_table

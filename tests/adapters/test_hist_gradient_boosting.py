@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import secateur
 from secateur import Tree, from_model
-from secateur.adapters.model_checks import is_forest
+from secateur.adapters.reading import is_forest
 from secateur.errors import UnsupportedModelError
 from secateur.rows.checking import check_rows
 from secateur.rows.rows import apply_tree

@@ -15,8 +15,7 @@ from benchmarks.paper.stored import load_study, load_versions
 from secateur.cli.main import app
 from secateur.datasets import load
 from secateur.lab import beyond, lists
-from secateur.lab.beyond import FRONTS, JOINTLY, FrontPoint, find_fronts, measure_split, summarize_beyond
-from secateur.lab.by_folds import pick_knobs
+from secateur.lab.beyond import FRONTS, JOINTLY, FrontPoint, find_fronts, measure_split, pick_knobs, summarize_beyond
 from secateur.lab.local_search import LocalSearchTreeClassifier
 from secateur.lab.protocol import ARMS, DATASETS, N_SPLITS, find_arm
 

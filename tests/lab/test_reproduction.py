@@ -21,7 +21,7 @@ import secateur
 from benchmarks.paper.stored import load_study, load_table, load_versions, store_run
 from secateur.cli.main import app
 from secateur.datasets import load
-from secateur.lab import exhibits, experiment, pages, protocol, readings, runtime, summary, tolerances
+from secateur.lab import exhibits, pages, protocol, readings, runtime, summary
 from secateur.lab.protocol import ARMS, METRICS, PAPER, TOLERANCES, Study, find_arm, run_split
 from secateur.lab.summary import STORED, load_counted
 
@@ -79,7 +79,7 @@ def test_the_stored_tables_follow_from_the_stored_splits(arm: str) -> None:
 
 
 def test_the_grid_picks_the_documented_tolerances() -> None:
-    choices = tolerances.choose_tolerances([load_study("splits", "cart"), load_study("splits", "optimal")])
+    choices = summary.choose_tolerances([load_study("splits", "cart"), load_study("splits", "optimal")])
     assert [choice.picked for choice in choices] == [0.0, 0.03, 0.2, 0.0, 0.01, 0.1, 0.05, 0.2]
 
 
@@ -118,10 +118,10 @@ def test_a_finished_split_is_reused_and_a_damaged_one_is_run_again(data_dir: str
         return run_split(arm, data, split)
 
     go = {"n_jobs": 1, "data_dir": data_dir, "progress": lambda name: None, "study": Study("splits", count)}
-    first = experiment.run_arm(ARMS["cart"], ["backache"], 3, tmp_path, **go)
+    first = protocol.run_arm(ARMS["cart"], ["backache"], 3, tmp_path, **go)
     assert ran == [0, 1, 2]
     (tmp_path / "splits" / "cart" / "backache" / "01.json").write_text('{"half')
-    again = experiment.run_arm(ARMS["cart"], ["backache"], 3, tmp_path, **go)
+    again = protocol.run_arm(ARMS["cart"], ["backache"], 3, tmp_path, **go)
     assert ran == [0, 1, 2, 1]
     assert again == first
     assert not list(tmp_path.rglob(".*"))  # nothing half-written
@@ -130,19 +130,19 @@ def test_a_finished_split_is_reused_and_a_damaged_one_is_run_again(data_dir: str
 def test_results_of_another_version_or_split_are_not_reused(data_dir: str, tmp_path: Path) -> None:
     measured = run_split(ARMS["cart"], load("backache", data_dir), 0)
     where = (tmp_path, PAPER, ARMS["cart"], "backache")
-    result = experiment.save_split(*where, 0, measured)
-    assert experiment.load_split(*where, 0) == result
+    result = protocol.save_split(*where, 0, measured)
+    assert protocol.load_split(*where, 0) == result
     assert measured.items() <= result.items()
     place = tmp_path / "splits" / "cart" / "backache"
     (place / "01.json").write_text((place / "00.json").read_text())
-    assert experiment.load_split(*where, 1) is None
-    experiment.save_split(*where, 0, {**measured, "scikit-learn": "0.0"})
-    assert experiment.load_split(*where, 0) is None
-    experiment.save_split(*where, 0, {**measured, "sources": "other"})
-    assert experiment.load_split(*where, 0) is None  # a method changed, the version did not
-    experiment.save_split(*where, 0, measured)
+    assert protocol.load_split(*where, 1) is None
+    protocol.save_split(*where, 0, {**measured, "scikit-learn": "0.0"})
+    assert protocol.load_split(*where, 0) is None
+    protocol.save_split(*where, 0, {**measured, "sources": "other"})
+    assert protocol.load_split(*where, 0) is None  # a method changed, the version did not
+    protocol.save_split(*where, 0, measured)
     other = replace(PAPER, settings={"budgets": [0.01]})
-    assert experiment.load_split(tmp_path, other, ARMS["cart"], "backache", 0) is None
+    assert protocol.load_split(tmp_path, other, ARMS["cart"], "backache", 0) is None
 
 
 def test_a_change_of_what_decides_results_changes_the_digest_and_no_other_does(tmp_path: Path) -> None:
@@ -175,10 +175,10 @@ def test_saved_trees_stand_in_for_fitted_ones(data_dir: str, tmp_path: Path) -> 
     arm = find_arm("optimal", str(tmp_path))
     result = run_split(arm, data, 0)
     assert result["rows"] == run_split(ARMS["cart"], data, 0)["rows"]
-    stored_result = experiment.save_split(tmp_path, PAPER, arm, "backache", 0, result)
-    assert experiment.load_split(tmp_path, PAPER, arm, "backache", 0) == stored_result
+    stored_result = protocol.save_split(tmp_path, PAPER, arm, "backache", 0, result)
+    assert protocol.load_split(tmp_path, PAPER, arm, "backache", 0) == stored_result
     path.write_text(replace(tree, feature_names=tree.feature_names[::-1]).to_json())
-    assert experiment.load_split(tmp_path, PAPER, arm, "backache", 0) is None  # another tree, another result
+    assert protocol.load_split(tmp_path, PAPER, arm, "backache", 0) is None  # another tree, another result
     with pytest.raises(secateur.errors.InputError, match=r"0\.json tests other columns than backache"):
         run_split(arm, data, 0)
     path.write_text(replace(tree, classes=np.array(["no", "yes"]), class_names=("no", "yes")).to_json())
@@ -208,9 +208,9 @@ def test_the_grid_picks_the_most_deletion_that_is_feasible_for_all_arms() -> Non
         ]
         return [{"dataset": "german", "rows": rows}]
 
-    (choice,) = tolerances.choose_tolerances([arm([0, 1, 2, 3, 4, 6]), arm([0, 1, 2, 5.1, 6, 7])])
+    (choice,) = summary.choose_tolerances([arm([0, 1, 2, 3, 4, 6]), arm([0, 1, 2, 5.1, 6, 7])])
     assert choice.picked == 0.03
-    (alone,) = tolerances.choose_tolerances([arm([0, 1, 2, 3, 4, 6])])
+    (alone,) = summary.choose_tolerances([arm([0, 1, 2, 3, 4, 6])])
     assert alone.picked == 0.1
 
 

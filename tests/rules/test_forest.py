@@ -36,7 +36,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from strategies import THRESHOLDS, lists_of, sklearn_problems, trees
 
 import secateur
-from secateur.adapters.model_checks import is_forest
+from secateur.adapters.reading import is_forest
 from secateur.adapters.scikit_learn import read_forest
 from secateur.errors import InputError, ParameterError, UnsupportedModelError
 from secateur.rules.forest import ForestRules

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.adapters.model_checks import ancestor_names, check_fitted, is_forest, is_pipeline, take_best
 from secateur.adapters.pipelines import read_trees
+from secateur.adapters.reading import ancestor_names, check_fitted, is_forest, is_pipeline, take_best
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.facts.stating import state_facts
 from secateur.tree.contract import check_tree

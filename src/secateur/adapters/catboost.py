@@ -28,8 +28,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.model_checks import check_class, check_fitted, choose_tree
-from secateur.adapters.nodes import Node, after_splits, grow_nodes, make_from_nodes
+from secateur.adapters.reading import (
+    Node,
+    after_splits,
+    check_class,
+    check_fitted,
+    choose_tree,
+    grow_nodes,
+    make_from_nodes,
+)
 from secateur.errors import InputError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing

@@ -22,8 +22,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.model_checks import SPLIT_NUMBERS, ancestor_names, check_class, check_fitted, choose_tree
-from secateur.adapters.nodes import Node, after_splits, make_from_nodes
+from secateur.adapters.reading import (
+    SPLIT_NUMBERS,
+    Node,
+    after_splits,
+    ancestor_names,
+    check_class,
+    check_fitted,
+    choose_tree,
+    make_from_nodes,
+)
 from secateur.errors import InputError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing

@@ -36,8 +36,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.model_checks import read_bytes, reject_damage
-from secateur.adapters.nodes import Node, make_from_nodes, order_nodes
+from secateur.adapters.reading import Node, make_from_nodes, order_nodes, read_bytes, reject_damage
 from secateur.errors import FormatError, ParameterError, UnsupportedModelError, need_library
 from secateur.limits import check_memory
 from secateur.tree.tree import Tree

@@ -33,9 +33,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from secateur.adapters import pmml_predicates as predicates
-from secateur.adapters.model_checks import read_bytes, reject_damage
-from secateur.adapters.nodes import Node, make_from_nodes
 from secateur.adapters.pmml_predicates import MISSING, OTHER, Field, find_predicate, read_label, read_number
+from secateur.adapters.reading import Node, make_from_nodes, read_bytes, reject_damage
 from secateur.errors import FormatError, UnsupportedModelError, need_library
 from secateur.limits import XML_MARKS, check_parsed_size
 from secateur.tree.columns import Columns

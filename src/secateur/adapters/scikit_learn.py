@@ -34,7 +34,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.model_checks import (
+from secateur.adapters.pipelines import read_trees
+from secateur.adapters.reading import (
     ENSEMBLES,
     ancestor_names,
     check_class,
@@ -44,7 +45,6 @@ from secateur.adapters.model_checks import (
     fitted_names,
     is_histogram_boosting,
 )
-from secateur.adapters.pipelines import read_trees
 from secateur.errors import InputError, InvalidTreeError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_rows, holds_missing

@@ -35,8 +35,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.nodes import Node, make_from_nodes
 from secateur.adapters.pipelines.columns import name_cells
+from secateur.adapters.reading import Node, make_from_nodes
 from secateur.errors import ParameterError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.tree.columns import Columns

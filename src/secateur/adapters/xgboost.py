@@ -24,8 +24,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.model_checks import SPLIT_NUMBERS, ancestor_names, check_class, check_fitted, choose_tree
-from secateur.adapters.nodes import Node, make_from_nodes, order_nodes
+from secateur.adapters.reading import (
+    SPLIT_NUMBERS,
+    Node,
+    ancestor_names,
+    check_class,
+    check_fitted,
+    choose_tree,
+    make_from_nodes,
+    order_nodes,
+)
 from secateur.errors import UnsupportedModelError
 from secateur.rows.checking import holds_missing
 from secateur.tree.tree import Label, Tree

@@ -158,7 +158,7 @@ def make_approximation(
 
 def pick_rows(model: Any, table: TableFile, used: Rows) -> tuple[Any, Any, list[str] | None, list[str]]:
     """Pick the rows of a table that a model is asked about, their labels, names of columns, and notes."""
-    from secateur.adapters.model_checks import fitted_names
+    from secateur.adapters.reading import fitted_names
     from secateur.cli.tables.table_columns import find_columns
     from secateur.cli.tables.training_table import find_column, read_labels, split_names
 

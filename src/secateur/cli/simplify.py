@@ -104,7 +104,7 @@ def simplify_command(
     secateur simplify loans.csv --target outcome --model tree.skops
     secateur simplify --table human-id --each-leaf --method M1-D
     """
-    from secateur.adapters.model_checks import is_ensemble
+    from secateur.adapters.reading import is_ensemble
 
     fact, table = asking.fact, asking.table
     if data is not None and table is not None:

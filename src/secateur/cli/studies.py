@@ -80,8 +80,7 @@ class Study:
 
     def run_arm(self, name: str, title: str, **options: Any) -> tuple[Any, list[dict[str, Any]]]:
         """Run one arm of the experiments, with saved trees if there are; give it and the results of its splits."""
-        from secateur.lab.experiment import run_arm
-        from secateur.lab.protocol import find_arm
+        from secateur.lab.protocol import find_arm, run_arm
         from secateur.lab.sparse import SOLVERS
 
         arm = SOLVERS[name] if name in SOLVERS else find_arm(name, self.iai_dir if name == "optimal" else None)
@@ -149,8 +148,7 @@ def reproduce_command(
 def _arms(study: Study, names: list[str]) -> list[Page]:
     from secateur.lab.pages import make_pages, tolerance_page
     from secateur.lab.protocol import TOLERANCES
-    from secateur.lab.summary import summarize
-    from secateur.lab.tolerances import choose_tolerances
+    from secateur.lab.summary import choose_tolerances, summarize
 
     pages: list[Page] = []
     finished = []

@@ -4,8 +4,16 @@ A point is a method with one value of its knob, measured as the paper measures: 
 data sets; the largest move of a rule's reliability is the largest of all. It is on a front when no other point removes
 at least as many conditions for at most the same price, and does strictly better in one of the two; prices are conflict,
 class-wise deviation, accuracy lost, and what the rules' probabilities lose in Brier score.
+
+The paper picks ε by what happens on the test rows. A user can pick each knob by folds of the training rows, as here.
+The local search would take most of the time, so a fold's tree is fitted once and serves all methods, with fewer restarts
+than the tree of the split.
 """
 
+from __future__ import annotations
+
+import hashlib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,11 +25,11 @@ from numpy.typing import NDArray
 
 import secateur
 from secateur.datasets import Dataset
-from secateur.lab.by_folds import pick_knobs
-from secateur.lab.figures import load_pyplot, write_figures
-from secateur.lab.pages import Page, show_numbers
+from secateur.lab.local_search import LocalSearchTreeClassifier
+from secateur.lab.pages import Page, load_pyplot, show_numbers, write_figures
 from secateur.lab.protocol import GRID, TOLERANCES, Arm, Study, split_rows
 from secateur.lab.summary import list_rows
+from secateur.methods.budgeted import CONFLICTS
 
 BUDGETS = (0.0, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05)
 BY_FOLDS = "by folds"
@@ -226,3 +234,48 @@ def draw_fronts(
     figure.legend(*zip(*listed, strict=True), loc="outside lower center", ncols=len(listed))
     figure.suptitle(f"{arm.title} (quinlan is out of view)")
     return write_figures(directory, f"beyond_{arm.name}", figure, kinds)
+
+
+TOLERANCE_CONFLICT = 0.05  # on rows left out, for ε: the paper's ceiling
+BUDGET_CONFLICT = 0.02  # on rows left out, for δ
+FEWER_RESTARTS = 5  # a fold's tree has this many times fewer restarts of the local search than the tree of the split
+
+_fitted: dict[str, dict[str, Any]] = {}  # what the trees of this split's folds have learnt, by what they were given
+
+
+class RememberedTree(LocalSearchTreeClassifier):
+    """The stand-in's local search; it fits the same rows with the same settings once in a split."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RememberedTree:
+        """Fit the tree, or take what an equal one learnt from the same rows."""
+        settings = repr(sorted(self.get_params().items())).encode()
+        key = hashlib.sha256(settings + X.tobytes() + y.tobytes()).hexdigest()
+        if key not in _fitted:
+            super().fit(X, y, sample_weight)
+            _fitted[key] = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        self.__dict__.update(_fitted[key])
+        return self
+
+
+def pick_knobs(arm: Arm, data: Dataset, split: int) -> dict[str, tuple[float, bool]]:
+    """Pick ε and δ by folds, and tell whether any value was allowed; nothing for saved trees, which have no folds."""
+    X, _, y, _ = split_rows(data, split)
+    model = arm.unfitted(data, split)
+    if model is None:
+        return {}
+    if isinstance(model, LocalSearchTreeClassifier):
+        model = RememberedTree(**{**model.get_params(), "n_restarts": max(1, model.n_restarts // FEWER_RESTARTS)})
+    _fitted.clear()
+    limits: dict[str, dict[str, Any]] = {
+        method: {"over": "tolerance", "method": method, "grid": GRID, "ceiling": TOLERANCE_CONFLICT}
+        for method in ("mismatch", "faithful")
+    }
+    limits["budgeted"] = {"over": "max_conflict", "grid": CONFLICTS, "ceiling": BUDGET_CONFLICT}
+    picked = {}
+    for method, asked in limits.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that no value is allowed is stored
+            selection = secateur.select(model, X, y, progress=False, **asked)
+        picked[method] = selection.value, any(point.is_allowed for point in selection.curve)
+    _fitted.clear()
+    return picked

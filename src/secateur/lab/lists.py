@@ -24,8 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.choosing import ListForm, choose_lines, choose_lines_by_budget
 from secateur.datasets import Dataset
-from secateur.lab.figures import load_pyplot, write_figures
-from secateur.lab.pages import Page, show_numbers
+from secateur.lab.pages import Page, load_pyplot, show_numbers, write_figures
 from secateur.lab.protocol import Arm, Study, split_rows
 from secateur.lab.pruning import list_alphas, prune
 from secateur.lab.summary import list_rows

@@ -29,7 +29,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from secateur.adapters.nodes import Node, grow_nodes, make_from_nodes
+from secateur.adapters.reading import Node, grow_nodes, make_from_nodes
 from secateur.kernels.running import compile_module
 from secateur.lab import local_search_kernel as kernels
 from secateur.lab.local_search_kernel import Problem, Workspace

@@ -1,9 +1,12 @@
-"""The paper's tables with our numbers beside its own, for a terminal and as Markdown."""
+"""The paper's tables with our numbers beside its own, for a terminal and as Markdown; figures that matplotlib draws."""
 
 from __future__ import annotations
 
+import io
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -19,11 +22,12 @@ from secateur.lab.summary import (
     expected_aggregate,
     mean_distance,
 )
+from secateur.rows.whole_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from secateur.lab.tolerances import Choice
+    from secateur.lab.summary import Choice
 
 TABLES = {
     "Rule simplification": {"RuleIRC %": "rule_irc_pct", "IRC/rule %": "irc_per_rule_pct"},
@@ -185,3 +189,30 @@ def _mark(distance: float) -> str | None:
         return None
     away = abs(distance)
     return "green" if away <= NEAR else "yellow" if away <= FAR else "red"
+
+
+def load_pyplot() -> Any:
+    """Load matplotlib for drawing to files; it is slow, and not always installed."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    mpl.rcParams["svg.hashsalt"] = "secateur"  # the same numbers give the same bytes
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def write_figures(directory: Path, name: str, figure: Any, kinds: Sequence[str] = ("svg", "png")) -> list[Path]:
+    """Write a figure as SVG and PNG, or the kinds that are named, and close it."""
+    paths = [write_figure(directory / f"{name}.{kind}", figure) for kind in kinds]
+    load_pyplot().close(figure)
+    return paths
+
+
+def write_figure(path: Path, figure: Any) -> Path:
+    """Write a matplotlib figure whole or not at all, in the format that the path's ending names."""
+    buffer = io.BytesIO()
+    named = {"metadata": {"Date": None}} if path.suffix == ".svg" else {}
+    figure.savefig(buffer, format=path.suffix[1:], dpi=150, **named)
+    write_whole(path, buffer.getvalue())
+    return path

@@ -1,12 +1,13 @@
-"""The paper's class-probability protocol: data sets, splits, procedures, tolerances, and one split of one arm.
+"""The paper's class-probability protocol: data sets, splits, procedures, tolerances, and the run of an arm.
 
 Splits s = 0..29 are ``train_test_split(X, y, test_size=0.3, stratify=y, random_state=s)``; the paper's own are not
-published, so agreement is statistical. Means go first over splits, then equally over data sets.
+published, so agreement is statistical. Means go first over splits, then equally over data sets. Splits run in parallel;
+a finished one is a file of its own, written whole or not at all, which is used again.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from joblib import Parallel, delayed
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
@@ -25,6 +27,7 @@ from secateur.lab.adapters.iai import read_iai
 from secateur.lab.local_search import LocalSearchTreeClassifier
 from secateur.methods.contract import MethodName
 from secateur.rows.file_bytes import read_whole
+from secateur.rows.whole_files import write_whole
 from secateur.tree.json import FORMAT, tree_from_dict
 from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
@@ -39,9 +42,9 @@ RESTARTS = {"adult": 10}
 PACKAGE = Path(str(files("secateur")))
 # Rooms, and files here, that show results and do not make them: a split stays finished when they change.
 SHOWING = {"cli", "export", "report", "verify"}
-TOLD = {"exhibits", "figures", "pages", "statistics", "summary", "tolerances"}
+TOLD = {"exhibits", "pages", "statistics", "summary"}
 
-# The tolerances that the paper's M1-P numbers correspond to; it picked one a data set by the grid (see tolerances.py).
+# The tolerances that the paper's M1-P numbers correspond to; it picked one a data set by the grid (see summary.py).
 TOLERANCES = dict(zip(DATASETS, (0.01, 0.05, 0.2, 0.0, 0.01, 0.1, 0.1, 0.2), strict=True))
 
 # Column of the paper's tables -> metric of an Audit.
@@ -184,3 +187,74 @@ class Study:
 
 
 PAPER = Study("splits", run_split)
+
+
+def run_arm(
+    arm: Arm,
+    datasets: Sequence[str],
+    n_splits: int,
+    output: Path,
+    *,
+    n_jobs: int,
+    data_dir: str | None,
+    progress: Callable[[str], None],
+    study: Study = PAPER,
+    left_out: dict[str, str] | None = None,
+) -> list[dict[str, Any]]:
+    """Run all splits of an arm in a study; data sets that cannot be loaded go to ``left_out``, with why, if given."""
+    results = []
+    todo: list[tuple[Dataset, int]] = []
+    for name in datasets:
+        missing = []
+        for split in range(n_splits):
+            found = load_split(output, study, arm, name, split)
+            if found is None:
+                missing.append(split)
+            else:
+                results.append(found)
+                progress(name)
+        try:
+            data = study.load(name, data_dir) if missing else None
+        except InputError as error:
+            if left_out is None:
+                raise
+            left_out[name] = str(error)
+        else:
+            todo += [(data, split) for split in missing if data is not None]
+    run = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    for result in run(delayed(_run_and_save)(study, arm, data, split, output) for data, split in todo):
+        results.append(result)
+        progress(result["dataset"])
+    return sorted(results, key=lambda result: (datasets.index(result["dataset"]), result["split"]))
+
+
+def _run_and_save(study: Study, arm: Arm, data: Dataset, split: int, output: Path) -> dict[str, Any]:
+    return save_split(output, study, arm, data.name, split, study.measure(arm, data, split))
+
+
+def load_split(output: Path, study: Study, arm: Arm, dataset: str, split: int) -> dict[str, Any] | None:
+    """Load a finished split of the same study, arm, versions and sources; None if it must be run."""
+    try:
+        found = json.loads(_path(output, study, arm, dataset, split).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    wanted = _describe(study, arm, dataset, split)
+    same = isinstance(found, dict) and "rows" in found and wanted.items() <= found.items()
+    return found if same else None
+
+
+def save_split(
+    output: Path, study: Study, arm: Arm, dataset: str, split: int, measured: dict[str, Any]
+) -> dict[str, Any]:
+    """Store a finished split; return what was stored."""
+    result = {**_describe(study, arm, dataset, split), **measured}
+    write_whole(_path(output, study, arm, dataset, split), json.dumps(result))
+    return result
+
+
+def _describe(study: Study, arm: Arm, dataset: str, split: int) -> dict[str, Any]:
+    return {**arm.describe(dataset, split), **study.settings, "dataset": dataset, "split": split}
+
+
+def _path(output: Path, study: Study, arm: Arm, dataset: str, split: int) -> Path:
+    return output / study.name / arm.name / dataset / f"{split:02d}.json"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.lab.figures import load_pyplot, write_figures
+from secateur.lab.pages import load_pyplot, write_figures
 from secateur.lab.protocol import METHODS
 from secateur.methods import find_method
 

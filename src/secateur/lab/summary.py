@@ -1,4 +1,7 @@
-"""Means over splits and data sets, beside the paper's numbers."""
+"""Means over splits and data sets, beside the paper's numbers; and its choice of ε.
+
+The paper does not print its ε. Ours is the value of its grid whose M1-P numbers come nearest to the printed ones.
+"""
 
 import json
 import math
@@ -11,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from secateur.lab.protocol import DATASETS, METHODS, METRICS, N_SPLITS
+from secateur.lab.protocol import DATASETS, METHODS, METRICS, N_SPLITS, TOLERANCES
 from secateur.methods import find_method
 from secateur.tree.shares import none_if_nan
 
@@ -138,3 +141,36 @@ def _read(name: str) -> list[dict[str, Any]]:
     with (files("secateur.lab") / "expected" / name).open(encoding="utf-8") as file:
         rows: list[dict[str, Any]] = pd.read_csv(file).to_dict("records")
     return rows
+
+
+CONFLICT_CEILING = 5.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The tolerance that the grid picks for a data set; None when no value of the grid is feasible."""
+
+    dataset: str
+    picked: float | None
+    assumed: float
+    removed: Mapping[float, float]
+
+
+def choose_tolerances(arms: Sequence[Sequence[dict[str, Any]]]) -> list[Choice]:
+    """Pick one tolerance a data set, shared by the arms whose splits are given."""
+    rows = pd.concat([list_rows(splits).assign(arm=arm) for arm, splits in enumerate(arms)])
+    columns = ["removed_pct", "delta_accuracy_pp", "conflict_pct"]
+    means = rows[rows["method"] == "M1-P"].groupby(["dataset", "tolerance", "arm"])[columns].mean()
+    is_feasible = (means["delta_accuracy_pp"] >= 0) & (means["conflict_pct"] <= CONFLICT_CEILING)
+    removed = means["removed_pct"].groupby(level=["dataset", "tolerance"]).mean()
+    feasible = removed[is_feasible.groupby(level=["dataset", "tolerance"]).all()]
+    return [
+        Choice(
+            dataset,
+            float(feasible[dataset].idxmax()) if dataset in feasible else None,
+            TOLERANCES[dataset],
+            removed[dataset].to_dict(),
+        )
+        for dataset in DATASETS
+        if dataset in removed
+    ]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from secateur import evidence_collection
+from secateur import problem
 from secateur.counting.counted_evidence import Evidence, EvidencePlan
 from secateur.counting.targets import TargetCounter
 from secateur.errors import InputError, ParameterError
@@ -218,6 +218,4 @@ def collect_evidence(
     check_frame(df)
     named: dict[str, Any] = {"feature_names": feature_names, "class_names": class_names, "groups": groups}
     named |= {"accepts_missing": accepts_missing, "integers": integers, "facts": facts}
-    return evidence_collection.collect_evidence(
-        model, df, y, sample_weight=sample_weight, method=method, rf_tol=rf_tol, **named
-    )
+    return problem.collect_evidence(model, df, y, sample_weight=sample_weight, method=method, rf_tol=rf_tol, **named)

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.model_checks import is_pipeline
 from secateur.adapters.pipelines.columns import Decoded, decode_columns, find_sides
 from secateur.adapters.pipelines.probe import Encoder, Probe, Sample, check_width, make_sample, take_rows
 from secateur.adapters.pipelines.trace import Shape, Trace, check_fitted, trace_steps
+from secateur.adapters.reading import is_pipeline
 from secateur.errors import InputError, SecateurError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, check_rows, holds_missing

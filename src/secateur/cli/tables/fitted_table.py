@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.adapters import from_model
-from secateur.adapters.model_checks import is_ensemble
+from secateur.adapters.reading import is_ensemble
 from secateur.cli.tables.table_columns import find_reading, set_readings, take_rows, write_labels
 from secateur.cli.tables.training_table import (
     TrainingTable,

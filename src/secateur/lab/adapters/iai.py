@@ -28,8 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.model_checks import read_bytes, reject_damage
-from secateur.adapters.nodes import Node, make_from_nodes, order_nodes
+from secateur.adapters.reading import Node, make_from_nodes, order_nodes, read_bytes, reject_damage
 from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.limits import JSON_MARKS, check_parsed_size

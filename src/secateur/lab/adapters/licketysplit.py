@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.model_checks import check_class, check_fitted, check_no_missing, fitted_names
+from secateur.adapters.reading import check_class, check_fitted, check_no_missing, fitted_names
 from secateur.errors import UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.tree.tree import Tree, make_tree

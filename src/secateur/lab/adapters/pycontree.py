@@ -12,8 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.model_checks import check_class, check_fitted, check_no_missing, fitted_names
-from secateur.adapters.nodes import Node, grow_nodes, make_from_nodes
+from secateur.adapters.reading import (
+    Node,
+    check_class,
+    check_fitted,
+    check_no_missing,
+    fitted_names,
+    grow_nodes,
+    make_from_nodes,
+)
 from secateur.errors import UnsupportedModelError
 from secateur.tree.tree import Tree
 

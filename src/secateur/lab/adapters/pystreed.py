@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.model_checks import check_class, check_no_missing
-from secateur.adapters.nodes import Node, grow_nodes, make_from_nodes
+from secateur.adapters.reading import Node, check_class, check_no_missing, grow_nodes, make_from_nodes
 from secateur.errors import UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.tree.tree import Label, Tree

@@ -33,10 +33,9 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.datasets import Dataset
 from secateur.errors import InputError, ParameterError, did_you_mean
-from secateur.lab.experiment import run_arm
 from secateur.lab.lists import count_checks
 from secateur.lab.operations import count_work
-from secateur.lab.protocol import PACKAGE, Arm, Study
+from secateur.lab.protocol import PACKAGE, Arm, Study, run_arm
 from secateur.lab.pruning import prune_until
 from secateur.lab.rulebench.data import SOURCES, load_bench
 from secateur.lab.rulebench.trees import KINDS, NO_TREE
