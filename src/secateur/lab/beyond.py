@@ -5,9 +5,8 @@ data sets; the largest move of a rule's reliability is the largest of all. It is
 at least as many conditions for at most the same price, and does strictly better in one of the two; prices are conflict,
 class-wise deviation, accuracy lost, and what the rules' probabilities lose in Brier score.
 
-The paper picks ε by what happens on the test rows. A user can pick each knob by folds of the training rows, as here.
-The local search would take most of the time, so a fold's tree is fitted once and serves all methods, with fewer restarts
-than the tree of the split.
+The paper picks ε by what happens on the test rows. A user can pick each knob by folds of the training rows, as here:
+a fold's tree is fitted once and serves all methods, with fewer restarts of the local search than the tree of the split.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ class FrontPoint:
     fronts: tuple[str, ...] = ()  # of FRONTS, and JOINTLY
 
 
-METRICS = tuple(one.name for one in fields(FrontPoint) if one.type is float)
+METRICS = tuple(one.name for one in fields(FrontPoint) if one.type == "float")
 MEANS = {metric: "max" if metric == "max_abs_d" else "mean" for metric in METRICS}
 
 
