@@ -18,10 +18,11 @@ from benchmarks.answers import (
     make_budgets,
     make_counted_list,
     make_list,
-    make_spent_list,
+    make_list_of_values,
     predicts_right,
     says_the_same,
     simplify,
+    stay_near,
     stays_near,
     stays_within_budget,
 )
@@ -247,7 +248,26 @@ CASES = [
     ),
     Case("lists/values", values, make_counted_list, stays_near, (FIT, APPLY), {FIT.measure: "≤ 0.5", MEMORY: "≤ 8"}),
     Case(
-        "lists/values/200", partial(values, n_leaves=200), make_spent_list, stays_near, (FIT,), {FIT.measure: "≤ 1.5"}
+        "lists/values/large",
+        partial(values, n_leaves=22_000),
+        make_list_of_values,
+        stays_near,
+        (FIT,),
+        {FIT.measure: "≤ 0.2"},
+        "without rows",
+        uses_rows=False,
+    ),
+    *(
+        Case(
+            f"lists/values/budgets/{n_leaves}",
+            partial(values, n_leaves=n_leaves),
+            make_budgets,
+            stay_near,
+            (FIT,),
+            {FIT.measure: "≤ 3" if n_leaves > 200 else "≤ 1.5", MEMORY: "≤ 8"},
+            f"all {len(BUDGETS)} budgets; rows beyond the tolerance recounted",
+        )
+        for n_leaves in (200, 1_000)
     ),
     *(
         Case(

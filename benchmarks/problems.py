@@ -96,8 +96,8 @@ def ordinary(quick: bool, n_leaves: int = 100, n_classes: int = 2) -> Problem:
 
 @cache
 def values(quick: bool, n_leaves: int = 100) -> Problem:
-    """A regression tree on such a table."""
-    X, _ = make_rows(1_000 if quick else 20_000, 20)
+    """A regression tree on such a table; a large one on ten times as many rows."""
+    X, _ = make_rows(1_000 if quick else 200_000 if n_leaves > 1_000 else 20_000, 20)
     y = X[:, 0] + X[:, 1] * X[:, 2] - 0.7 * X[:, 3] + np.random.default_rng(1).standard_normal(len(X))
     leaves = min(n_leaves, 30) if quick else n_leaves
     return Problem(DecisionTreeRegressor(max_leaf_nodes=leaves, random_state=0).fit(X, y), X, y)

@@ -2,26 +2,23 @@
 
 Both are fitted to the tree's values on the training rows, with default settings, and compared with the tree and with
 the targets on the rows left out, as lists are by ``secateur reproduce regression``. They need an environment of their
-own (``pip install imodels cubist six``, and secateur). ``docs/regression.md`` has the table::
+own (``pip install imodels cubist six``, and secateur). ``docs/regression.md`` has the table, which ``python -m
+benchmarks.paper.documents docs`` writes::
 
-    python -m benchmarks.regression_peers measure --data-dir DIRECTORY
-    python -m benchmarks.regression_peers write
+    python -m benchmarks.regression_peers --data-dir DIRECTORY
 """
 
 import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
 STORED = ROOT / "src" / "secateur" / "lab" / "stored" / "regression_peers.json"
-PAGE = ROOT / "docs" / "regression.md"
-MARKS = "<!-- peers: begin -->\n", "<!-- peers: end -->"
-HEADER = ("rules", "conditions", "rules or lines", "of the tree's values explained", "R² unseen, less the tree's")
+HEADER = ("form", "conditions", "lines or rules", "of the tree's values explained", "R² unseen, less the tree's")
 HEADER = (*HEADER, "largest distance from the tree")
 
 
@@ -75,38 +72,35 @@ def measure(splits: int, data_dir: str | None) -> Iterator[dict[str, Any]]:
 
 
 def write_table(rows: list[dict[str, Any]]) -> str:
-    """Average over splits, then over targets; the largest distance is the largest of all."""
+    """Write forms with their averages over splits, then over targets."""
+    from secateur.lab.regression import summarize_regression
+
     lines = [f"| {' | '.join(HEADER)} |", "|---" * len(HEADER) + "|"]
-    for form in dict.fromkeys(row["form"] for row in rows):
-        mine = [row for row in rows if row["form"] == form]
-        groups = [[row for row in mine if row["target"] == name] for name in dict.fromkeys(r["target"] for r in mine)]
-
-        def mean(name: str, groups: Any = groups) -> float:
-            return fmean(fmean(float(row[name]) for row in group) for group in groups)
-
-        cells = f"{mean('conditions'):.1f} %", f"{mean('lines'):.0f}", f"{mean('r2_of_tree'):.3f}"
-        cells = (*cells, f"{mean('delta_r2'):+.3f}", f"{max(row['largest'] for row in mine):.2f} sd")
-        lines.append(f"| {' | '.join((form, *cells))} |")
+    for row in summarize_regression(rows):
+        cells = f"{row['conditions']:.1f} %", f"{row['lines']:.0f}", f"{row['r2_of_tree']:.3f}"
+        cells = (*cells, f"{row['delta_r2']:+.3f}", f"{row['largest']:.2f} sd")
+        lines.append(f"| {' | '.join((row['form'], *cells))} |")
     return "\n".join(lines) + "\n"
 
 
+def make_blocks() -> dict[str, str]:
+    """Write both tables of the page: lists beside pruned trees, and beside these peers."""
+    from secateur.lab.regression import load_rows
+
+    peers = json.loads(STORED.read_text(encoding="utf-8"))  # whose conditions are percentages
+    return {"forms": write_table(load_rows()), "peers": write_table([{**row, "every": 100.0} for row in peers])}
+
+
 def main() -> None:
-    """Measure and store, or only write the table."""
+    """Measure and store."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("measure", "write"))
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--data-dir")
-    asked = parser.parse_args()
-    if asked.what == "measure":
-        rows = []
-        for row in measure(asked.splits, asked.data_dir):
-            rows.append({name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()})
-            print(rows[-1], flush=True)
-        STORED.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
-    _, _, after = rest.partition(MARKS[1])
-    table = write_table(json.loads(STORED.read_text(encoding="utf-8")))
-    PAGE.write_text(f"{before}{MARKS[0]}{table}{MARKS[1]}{after}", encoding="utf-8")
+    asked, rows = parser.parse_args(), []
+    for row in measure(asked.splits, asked.data_dir):
+        rows.append({name: round(value, 6) if isinstance(value, float) else value for name, value in row.items()})
+        print(rows[-1], flush=True)
+    STORED.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """The pages of the documentation that show our results, written from the stored ones.
 
 ``python -m benchmarks.paper.documents docs`` writes two whole pages (readings and claims, tables by data set), the
-parts of ``reproduction.md``, ``index.md`` and ``approximate.md`` between marks, and the figures. A test compares the
-pages on disk with what this writes.
+parts of other pages between marks, and the figures. A test compares the pages on disk with what this writes.
 """
 
 import re
@@ -10,6 +9,7 @@ import sys
 from pathlib import Path
 from statistics import fmean
 
+from benchmarks import regression_peers, unseen_rows
 from benchmarks.paper import ensembles
 from benchmarks.paper.claims import CLAIMS, count_verdicts, read_verdict
 from benchmarks.paper.evidence import ARM_NAMES, Evidence
@@ -363,6 +363,8 @@ def write_documents(docs: Path) -> list[Path]:
         "reproduction.md": make_blocks(evidence),
         "index.md": make_index_blocks(),
         "approximate.md": ensembles.make_blocks(),
+        "regression.md": regression_peers.make_blocks(),
+        "audit.md": unseen_rows.make_blocks(),
     }
     for name, blocks in filled.items():
         content[docs / name] = fill_page((docs / name).read_text(encoding="utf-8"), blocks)

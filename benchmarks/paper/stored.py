@@ -75,7 +75,7 @@ def store_run(output: Path, stored: Path) -> list[str]:
             content = json.dumps(_pack(output / study)).encode()
             write_whole(stored / f"{study}.json.gz", gzip.compress(content, mtime=0))
             taken.append(study)
-    for name in (*(f"{arm}_by_dataset.csv" for arm in ARMS), *(f"{one}.json" for one in COUNTED)):
+    for name in (*(f"{arm}_by_dataset.csv" for arm in ARMS), *(f"{one}.json" for one in COUNTED), "regression.csv"):
         if (output / name).is_file():
             write_whole(stored / name, (output / name).read_bytes())
             taken.append(name)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes
+from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
 from secateur import Rules
@@ -69,6 +70,25 @@ def test_rows_are_set_aside_and_shown_first(capsys: pytest.CaptureFixture[str]) 
     assert code == 0
     assert "Set aside 111 of 442 rows, drawn at random" in said
     assert re.search(r"unseen rows?, mean [0-9.,]+.*training rows?, mean", said)
+
+
+@pytest.mark.usefixtures("table")
+def test_a_small_table_has_a_headline_of_rows_that_its_trees_did_not_see(capsys: pytest.CaptureFixture[str]) -> None:
+    small = FRAME[:150]
+    small.to_csv("small.csv", index=False)
+    code, said = run(capsys, "simplify", "small.csv", "--target", "target")
+    assert code == 0
+    assert "150 rows are too few to set some aside" in said
+    own = np.empty(150)
+    for kept, left in KFold(5, shuffle=True, random_state=0).split(small):
+        model = DecisionTreeRegressor(max_depth=5, min_samples_leaf=5, random_state=0)
+        model.fit(small.iloc[kept].drop(columns="target"), small.target.iloc[kept])
+        own[left] = model.predict(small.iloc[left].drop(columns="target"))
+    error = float(((own - small.target) ** 2).mean() ** 0.5)
+    assert f"New rows: Off by {error:.4g} (root mean square) on 150 rows, each judged by a tree that was" in said
+    told = json.loads(run(capsys, "simplify", "small.csv", "--target", "target", "--json")[1])
+    assert told["crossed"]["error"] == pytest.approx(error)
+    assert told["measures"]["error"] < error  # training rows flatter
 
 
 @pytest.mark.usefixtures("table")

@@ -94,6 +94,22 @@ def test_texts_and_tables_carry_value_and_range() -> None:
         assert "about" in text
     frame = rules.to_frame()
     assert frame["prediction"].tolist() == [line.prediction for line in rules.lines]
-    assert {"least", "largest", "target_mean", "target_spread"} <= set(frame.columns)
+    assert {"least", "largest", "training_mean", "training_spread"} <= set(frame.columns)
     assert "if " in rules.to_text(nested=True)
     assert "leaves" in rules.plot_tree().svg
+
+
+def test_tables_call_training_numbers_so_and_have_means_of_unseen_targets() -> None:
+    rules, rows = make("plain")[0], X[:200]
+    targets = np.arange(len(rows)) % 7.0
+    measured = rules.measure(rows, targets)
+    frame = measured.to_frame()
+    assert {"support", "target_mean", "unseen_reliability", "unseen_low"}.isdisjoint(frame.columns)
+    line = rules.apply(rows)
+    for place in range(rules.n_lines):
+        own = targets[line == place]
+        assert frame["unseen_support"][place] == len(own)
+        assert frame["unseen_mean"][place] == pytest.approx(own.mean() if len(own) else np.nan, nan_ok=True)
+        assert frame["unseen_spread"][place] == pytest.approx(own.std() if len(own) else np.nan, nan_ok=True)
+        assert (frame["held_up"][place] is None) == (len(own) < 5)
+    assert frame["training_mean"].tolist() == [one.target_mean for one in rules.lines]

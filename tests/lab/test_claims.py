@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import regression_peers, unseen_rows
 from benchmarks.paper import ensembles
 from benchmarks.paper.claims import CLAIMS, Finding, count_verdicts, read_verdict
 from benchmarks.paper.documents import PAGES, fill_page, make_blocks, make_index_blocks
@@ -38,6 +39,8 @@ def test_the_numbers_of_the_pages_are_the_stored_ones(evidence: Evidence) -> Non
         "reproduction.md": make_blocks(evidence),
         "index.md": make_index_blocks(),
         "approximate.md": ensembles.make_blocks(),
+        "regression.md": regression_peers.make_blocks(),
+        "audit.md": unseen_rows.make_blocks(),
     }
     for name, blocks in filled.items():
         text = (DOCS / name).read_text(encoding="utf-8")

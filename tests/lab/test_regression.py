@@ -11,7 +11,10 @@ from sklearn.tree import DecisionTreeRegressor
 import secateur
 from secateur.lab.regression import (
     MADE,
+    MOST_SPLITS,
+    TARGETS,
     TOLERANCES,
+    load_rows,
     load_target,
     measure_target,
     regression_page,
@@ -47,6 +50,24 @@ def test_pruned_trees_are_no_longer_than_the_list_beside_them(rows: list[dict[st
             most = mine[f"list, δ = {part:g} sd"]["conditions"]
             for drawn in ("a rule for each leaf", "drawn nested"):
                 assert mine[f"pruned tree, {drawn}, as long as at δ = {part:g} sd"]["conditions"] <= most  # type: ignore[operator]
+
+
+def test_the_stored_lists_are_within_their_bars() -> None:
+    stored = load_rows()
+    assert {(one["target"], one["split"]) for one in stored} == {(t, s) for t in TARGETS for s in range(MOST_SPLITS)}
+    table = {one["form"]: one for one in summarize_regression(stored)}
+    for part, most in zip(TOLERANCES, (47, 33, 19), strict=True):
+        found = table[f"list, δ = {part:g} sd"]
+        assert found["conditions"] <= most
+        assert found["largest"] <= part + 1e-6
+
+
+def test_stored_rows_are_those_of_a_new_run(rows: list[dict[str, object]]) -> None:
+    stored = {(one["target"], one["split"], one["form"]): one for one in load_rows()}
+    for one in rows:
+        then = stored[one["target"], one["split"], one["form"]]
+        assert then["conditions"] == one["conditions"]
+        assert then["delta_r2"] == pytest.approx(one["delta_r2"], abs=1e-5)
 
 
 def test_the_table_averages_targets_alike(rows: list[dict[str, object]]) -> None:

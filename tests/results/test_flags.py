@@ -51,6 +51,19 @@ def test_a_date_that_every_later_row_passes_is_flagged() -> None:
         assert ("every later row will be" in str(rules)) == bool(expected)
 
 
+@pytest.mark.parametrize(("limit", "expected"), [(20_095, True), (20_050, False)])
+def test_a_date_that_no_later_row_can_have_is_flagged(limit: int, expected: bool) -> None:
+    rng = np.random.default_rng(1)
+    days = np.sort(rng.integers(20_000, 20_100, 1000)).astype(float)
+    labels = np.where((days < limit) ^ (rng.random(1000) < 0.02), "bad", "good")
+    X = pd.DataFrame({"applied": days})
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, labels)
+    tree = replace(secateur.from_model(model, X), column_parsers=(ColumnParser("date"),))
+    rules = secateur.simplify(tree, X, labels, of="bad", otherwise="good")
+    assert ("late-date" in kinds(rules)) == expected
+    assert ("no later row will satisfy that" in str(rules)) == expected
+
+
 def test_bands_that_go_up_and_down_beyond_chance_are_flagged() -> None:
     rng = np.random.default_rng(2)
     age = rng.uniform(20, 80, 6000)

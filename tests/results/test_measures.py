@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 import strategies
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.metrics import accuracy_score, confusion_matrix, precision_score, recall_score, roc_auc_score
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import secateur
-from secateur import datasets
+from benchmarks import unseen_rows
 from secateur.errors import InputError, ParameterError
-from secateur.results.measures import find_cutoff, find_expected, measure_rules, parse_costs, rank_lines
+from secateur.results.measures import find_cutoff, find_expected, measure_rules, measure_values, parse_costs, rank_lines
 from secateur.results.shifts import find_psi
 from secateur.results.statistics import expect_share
 
@@ -54,6 +57,35 @@ def test_every_training_share_is_called_so() -> None:
     written = RULES.to_csv().splitlines()[0]
     assert "training_support" in written
     assert '"support"' not in written
+
+
+def test_an_audit_says_how_many_of_the_class_of_interest_are_found() -> None:
+    said, own = MEASURED.predict(X[300:]) == "malignant", Y[300:] == "malignant"
+    told = str(MEASURED.audit(X[300:], Y[300:]))
+    assert f"malignant: finds {(said & own).sum()} of {own.sum()} (" in told
+    assert f"of {said.sum()} that it names, {(said & own).sum()} are malignant" in told
+    assert told.count("AUC") == 1
+
+
+def test_values_say_which_numbers_are_of_training_rows() -> None:
+    rows, targets = load_diabetes(return_X_y=True, as_frame=True)
+    model = DecisionTreeRegressor(max_depth=3, random_state=0).fit(rows[:300], targets[:300])
+    for each_leaf in (False, True):
+        rules = secateur.simplify(model, rows[:300], targets[:300], each_leaf=each_leaf)
+        measured = rules.measure(rows[300:], targets[300:])
+        texts = (measured.to_text(), measured.to_markdown(), measured.to_latex(), measured._repr_html_())
+        for text in (*texts, measured.plot().svg, measured.to_html()):
+            assert re.search(r"\d unseen rows?[^(]*\(\d+ training rows", text)
+        for text in (rules.to_text(), rules.to_markdown(), rules.to_latex(), rules._repr_html_(), rules.plot().svg):
+            assert "training rows" in text
+            assert "unseen" not in text
+        assert all(name.startswith("training_") for name in rules.to_frame().columns if "mean" in name)
+        assert "Rows are training rows" in rules.plot_tree().svg
+    found = measure_values(secateur.simplify(model, rows[:300], targets[:300]).measure(rows[300:], targets[300:]))
+    assert found is not None
+    assert "New rows usually do worse" in str(secateur.simplify(model, rows[:300], targets[:300]))
+    page = secateur.simplify(model, rows[:300], targets[:300]).measure(rows[300:], targets[300:]).to_html()
+    assert "on 142 unseen rows" in page[page.index("Off by") :][:80]
 
 
 def test_lines_are_ranked_by_what_they_state() -> None:
@@ -187,36 +219,21 @@ def test_swap_sets_equal_a_count_by_hand() -> None:
 )
 def test_printed_intervals_hold_on_a_fresh_part(name: str, n_times: int, data_dir: str) -> None:
     """Half of the rows to fit, a quarter to measure, a quarter that nobody saw, a number of times."""
-    data = datasets.load(name, data_dir)
-    n_lines = n_held = 0
-    for seed in range(n_times):
-        order = np.random.default_rng(seed).permutation(len(data.y))[:8000]
-        train, new, fresh = np.split(order, [len(order) // 2, 3 * len(order) // 4])
-        model = DecisionTreeClassifier(max_depth=5, min_samples_leaf=5, random_state=0).fit(
-            data.X[train], data.y[train]
-        )
-        rules = secateur.simplify(model, data.X[train], data.y[train]).measure(data.X[new], data.y[new])
-        line, own = rules.apply(data.X[fresh]), rules.tree.classes[rules.class_ids]
-        for place, expected in enumerate(find_expected(rules)):
-            rows = data.y[fresh][line == place]
-            if expected is not None and len(rows):
-                n_lines += 1
-                n_held += expected[0] - 1e-9 <= (rows == own[place]).mean() <= expected[1] + 1e-9
-    assert n_held >= 0.94 * n_lines, (name, n_held, n_lines)
+    found = unseen_rows.count_held(name, n_times, data_dir)
+    assert found["held"] >= 0.94 * found["lines"] > 20, found
+    if n_times == unseen_rows.SPLITS:
+        assert found in json.loads(unseen_rows.STORED.read_text(encoding="utf-8"))["intervals"]
 
 
-@pytest.mark.parametrize("n_times", [3, pytest.param(10, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n_times", [5, pytest.param(20, marks=pytest.mark.long)])
 def test_the_cut_off_of_german_costs_less_than_refusing_everybody(n_times: int, data_dir: str) -> None:
-    data = datasets.load("german", data_dir)
-    prices = []
-    for seed in range(n_times):
-        order = np.random.default_rng(seed).permutation(1000)
-        train, new = order[:750], order[750:]
-        model = DecisionTreeClassifier(max_depth=5, min_samples_leaf=5, random_state=0).fit(
-            data.X[train], data.y[train]
-        )
-        rules = secateur.simplify(model, data.X[train], data.y[train]).measure(data.X[new], data.y[new])
-        found = find_cutoff(rules, [f"missed {rules.tree.class_names[1]} = 5"])
-        prices.append((found.price, found.price_always, found.price_of_classes))
-    price, always, classes = np.mean(prices, axis=0)
-    assert price < always < classes
+    """On rows that did not choose it, too."""
+    found = unseen_rows.price_cutoffs(n_times, data_dir)
+    assert found["chosen"] < found["fresh"] < found["all"] < min(found["classes"], found["none"]), found
+
+
+def test_the_stored_intervals_and_prices_are_within_their_bars() -> None:
+    stored = json.loads(unseen_rows.STORED.read_text(encoding="utf-8"))
+    assert [one["dataset"] for one in stored["intervals"]] == list(unseen_rows.DATASETS)
+    assert all(one["held"] >= 0.94 * one["lines"] for one in stored["intervals"])
+    assert stored["costs"]["fresh"] < stored["costs"]["all"] < stored["costs"]["classes"]

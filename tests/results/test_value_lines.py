@@ -68,3 +68,42 @@ def test_lines_whose_means_moved_are_found_and_others_are_not() -> None:
     measured = RULES.measure(*make_rows(4, 900, raised=2.0))
     assert measured.did_not_hold_up.any()
     assert "did not hold up" in str(measured)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_rules_of_leaves_count_the_rows_that_they_cover(is_weighted: bool) -> None:
+    model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, Y)
+    rules = secateur.simplify(model, X, Y, tolerance=3.0, each_leaf=True)
+    same = rules.audit(X, Y)
+    assert same.per_line.support.tolist() == rules.support.tolist()
+    assert same.per_line.psi == 0
+    assert not same.moved  # these are the training rows
+    now, said = make_rows(1, 500)
+    weights = np.arange(500) % 4 / 2 if is_weighted else None
+    heavy = np.ones(500) if weights is None else weights
+    found, covers = rules.audit(now, said, sample_weight=weights), rules.covers(now)
+    assert covers.sum() > 500
+    for place, one in enumerate(found.per_line):
+        own = covers[:, place]
+        assert one.support == heavy[own].sum()
+        mean = np.average(said[own], weights=heavy[own])
+        spread = np.average((said[own] - mean) ** 2, weights=heavy[own]) ** 0.5
+        assert (one.mean, one.spread) == pytest.approx((mean, spread))
+        off = np.average(np.abs(said[own] - rules.answers[place]), weights=heavy[own])
+        assert one.mean_error == pytest.approx(off)
+    assert found.rmse == pytest.approx(np.average((rules.predict(now) - said) ** 2, weights=heavy) ** 0.5)
+
+
+def test_unseen_rows_of_the_rules_of_leaves_are_counted() -> None:
+    rules = secateur.simplify(
+        DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, Y), X, Y, tolerance=3.0, each_leaf=True
+    )
+    now, said = make_rows(1, 500)
+    measured = rules.measure(now, said)
+    assert measured.unseen_counts[:, 0].tolist() == rules.covers(now).sum(axis=0).tolist()  # type: ignore[index]
+    assert f"{measured.unseen_counts[0, 0]:.0f} unseen rows (" in str(measured)  # type: ignore[index]
+    assert not measured.did_not_hold_up.any()
+    again = secateur.Rules.from_json(measured.to_json())
+    assert again.to_json() == measured.to_json()
+    assert again.verify(X, Y, unseen=(now, said)).ok
+    assert not again.verify(X, Y, unseen=(now[:-1], said[:-1])).ok

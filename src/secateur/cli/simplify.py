@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from secateur.export.listing import Listing
     from secateur.results.answer import Caution
     from secateur.results.audit import Audit
-    from secateur.results.measures import Cutoff, Measures
+    from secateur.results.measures import Cutoff, Measures, ValueMeasures
     from secateur.rules.rules import Rules
     from secateur.verify import Verification
 
@@ -206,7 +206,7 @@ class Story:
     measured: tuple[Any, Any] = (None, None)  # rows that were held out
     target: str | None = None  # the column of the classes
     warnings: tuple[str, ...] = ()  # what to know before relying on the rules, a sentence each
-    crossed: Measures | None = None  # of a small table: measured by trees that were fitted to other rows
+    crossed: Measures | ValueMeasures | None = None  # of a small table: measured by trees fitted to other rows
     cutoff: Cutoff | None = None  # where errors have costs
 
     @property
@@ -224,9 +224,10 @@ class Story:
 
     def to_dict(self) -> dict[str, Any]:
         """Tell the same to machines."""
-        from secateur.results.measures import measure_rules
+        from secateur.results.measures import measure_rules, measure_values
 
         rules = self.rules
+        measures = measure_rules(rules) or measure_values(rules)
         return {
             "name": self.name,
             "warnings": list(self.warnings),
@@ -242,7 +243,7 @@ class Story:
             "n_rules": len(rules),
             "audited_on": self.audited,
             "audit": None if self.audit is None else self.audit.to_dict(),
-            "measures": None if (found := measure_rules(rules)) is None else found.to_dict(),
+            "measures": None if measures is None else measures.to_dict(),
             "crossed": None if self.crossed is None else self.crossed.to_dict(),
             "cutoff": None if self.cutoff is None else vars(self.cutoff),
             "verified": self.proof.ok,
@@ -444,7 +445,6 @@ def _describe_trust(story: Story, listing: Listing, *, verbose: bool) -> list[st
     """Say how often the rules are right, how far they agree with the tree, and how short they are."""
     from secateur.results.answer import (
         FLATTER,
-        describe_accuracy,
         describe_answer,
         describe_faithful,
         describe_measured,
@@ -461,10 +461,9 @@ def _describe_trust(story: Story, listing: Listing, *, verbose: bool) -> list[st
         sentences += [SET_ASIDE if one == FLATTER else one for one in describe_measures(rules)]
     elif audit is not None:
         sentences.append(describe_measured(audit, story.audited))
+        sentences += [SET_ASIDE] if rules.tree.is_regression and not story.is_set_aside else []
     if (crossed := story.crossed) is not None:
-        shares = crossed.accuracy, crossed.rows, crossed.names[crossed.guess], crossed.guess_accuracy
-        sentences = [one for one in sentences if one != SET_ASIDE]
-        sentences += ["New rows: " + describe_accuracy(*shares), *filter(None, [crossed.describe_class()])]
+        sentences = [*(one for one in sentences if one != SET_ASIDE), f"New rows: {crossed.describe()}"]
     sentences += [] if story.cutoff is None else [str(story.cutoff)]
     faithful = describe_faithful(rules, *((audit, None) if story.is_set_aside else (None, audit)))
     if story.proof.ok:

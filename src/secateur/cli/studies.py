@@ -222,9 +222,8 @@ def _regression(study: Study) -> list[Page]:
         for part in regression.run_regression(n_splits, study.data_dir):
             rows += part
             advance(part[0]["target"])
-    table = regression.summarize_regression(rows)
-    study.write_json("regression", table)
-    return [regression.regression_page(table, n_splits)]
+    study.write_table("regression", rows)
+    return [regression.regression_page(regression.summarize_regression(rows), n_splits)]
 
 
 def _runtime(study: Study) -> list[Page]:

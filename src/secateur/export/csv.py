@@ -12,19 +12,23 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from secateur.frames import make_frame
-from secateur.results.measures import find_expected
+from secateur.results.measures import FEW_ROWS, find_expected
 from secateur.rules.rules import Rules
 from secateur.tree.columns import INVISIBLE
+from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Label
 from secateur.words.conditions import join_conditions
 
 COPIED = ("prediction", "class_name", "share")
 TRAINED = ("support", "reliability", "covered_support", "covered_reliability", "source_support", "source_reliability")
-VALUES = (
-    *("prediction", "least", "largest", "support", "target_mean", "target_spread", "covered_support"),
-    "source_support",
-)
+VALUES = ("prediction", "least", "largest")
+TRAINED_VALUES = {
+    **{"support": "support", "mean": "target_mean", "spread": "target_spread"},
+    **{"covered_support": "covered_support", "source_support": "source_support"},
+}
 # Invisible characters and quotes, behind which some spreadsheets look, and what a formula begins with, wide or not.
 BEFORE, SIGN = rf'[\s"{INVISIBLE}]', r"[=+\-@\uff1d\uff0b\uff0d\uff20]\s*\S"
 FORMULA = re.compile(rf"{BEFORE}*{SIGN}|[\t\r]")
@@ -51,6 +55,7 @@ def _list_columns(rules: Rules) -> dict[str, list[Any]]:
     """List what each line says, by column."""
     lines = rules.lines
     is_value = rules.tree.is_regression
+    trained = TRAINED_VALUES if is_value else dict(zip(TRAINED, TRAINED, strict=True))
     headings = [join_conditions(line.section.heading) if line.section.heading else "" for line in lines]
     conditions = [line.asked if line.is_otherwise else join_conditions(line.conditions) for line in lines]
     return {
@@ -58,7 +63,7 @@ def _list_columns(rules: Rules) -> dict[str, list[Any]]:
         "conditions": conditions,
         **{name: [getattr(line, name) for line in lines] for name in (VALUES if is_value else COPIED)},
         **_list_unseen(rules),
-        **{f"training_{name}": [getattr(line, name) for line in lines] for name in (() if is_value else TRAINED)},
+        **{f"training_{name}": [getattr(line, own) for line in lines] for name, own in trained.items()},
         "n_conditions": [len(line.conditions) for line in lines],
         "n_deleted": [len(line.deleted_ids) for line in lines],
         "n_leaves": [len(line.leaf_ids) for line in lines],
@@ -68,18 +73,24 @@ def _list_columns(rules: Rules) -> dict[str, list[Any]]:
 
 
 def _list_unseen(rules: Rules) -> dict[str, list[Any]]:
-    """List the unseen rows of each line, the share of them in its class, and what to expect of as many new rows."""
+    """List the unseen rows of each line, the share of them in its class, and what to expect of as many new rows.
+
+    Of values, mean and spread of their targets. Whether a line held up is empty where there are too few rows to tell.
+    """
     if rules.unseen is None:
         return {}
     found = [line.unseen or (0, 0) for line in rules.lines]
-    limits = [one or (None, None) for one in find_expected(rules)]
-    return {
-        "unseen_support": [rows for rows, _ in found],
-        "unseen_reliability": [hits / rows if rows else None for rows, hits in found],
-        "unseen_low": [low for low, _ in limits],
-        "unseen_high": [high for _, high in limits],
-        "held_up": [not one for one in rules.did_not_hold_up.tolist()],
-    }
+    is_told = (rules.unseen.support >= FEW_ROWS).tolist()
+    fell = zip(rules.did_not_hold_up.tolist(), is_told, strict=True)
+    told: dict[str, list[Any]] = {"unseen_support": [rows for rows, _ in found]}
+    if rules.tree.is_regression:
+        moments = np.full((rules.n_lines, 2), np.nan) if rules.unseen.moments is None else rules.unseen.moments
+        told |= {f"unseen_{name}": [*map(none_if_nan, moments[:, n])] for n, name in enumerate(("mean", "spread"))}
+    else:
+        limits = [one or (None, None) for one in find_expected(rules)]
+        told["unseen_reliability"] = [hits / rows if rows else None for rows, hits in found]
+        told |= {"unseen_low": [low for low, _ in limits], "unseen_high": [high for _, high in limits]}
+    return {**told, "held_up": [not one if is_enough else None for one, is_enough in fell]}
 
 
 def _list_agreement(rules: Rules) -> dict[str, list[Any]]:

@@ -176,7 +176,15 @@ def draw_tree(rules: Rules, max_depth: int | None = DEFAULT_DEPTH) -> Picture:
     deepest = max(one.depth for one in shown)
     width = max(one.x for one in shown) + BOX / 2 + EDGE
     words = f"A decision tree with {tree.n_leaves:,} leaves"
-    return Picture(draw_svg(width, 2 * EDGE + deepest * LEVEL + 84, parts, words))
+    height, told = (
+        2 * EDGE + deepest * LEVEL + 84,
+        "Rows are training rows" if rules.is_ranked else "The model counts rows",
+    )
+    told += "." if tree.is_regression else "; a percentage is the share of the class in them."
+    for line in wrap_words(told, width - 2 * EDGE) if total else ():
+        parts.append(write_svg_text(EDGE, height, line, style="font-size='12'"))
+        height += ROW
+    return Picture(draw_svg(width, height, parts, words))
 
 
 def _place_nodes(rules: Rules, max_depth: int) -> list[_Shown]:

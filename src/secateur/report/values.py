@@ -63,7 +63,8 @@ def summarize_values(
         audit: Any = rules.audit(given.X, given.y, sample_weight=given.sample_weight)
         which = "training rows" if X is None else "rows that were set aside"
         warned = map(str, compare_with_mean(audit.rmse, audit.baseline))
-        after = [describe_measured(audit, f"{audit.n_rows:,} {which}"), *warned, *after]
+        if X is not None or rules.unseen is None:  # else unseen rows come first
+            after = [describe_measured(audit, f"{audit.n_rows:,} {which}"), *warned, *after]
         spread = _count(rules, given)
         spread["rows"] = which
     return {

@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from secateur.results.audit import Audit
 from secateur.results.fidelity import describe_fidelity, read_agreement
-from secateur.results.measures import FEW_ROWS, describe_ranking, describe_rarer, find_interest, measure_rules
+from secateur.results.measures import (
+    FEW_ROWS,
+    describe_accuracy,
+    describe_ranking,
+    describe_rarer,
+    find_interest,
+    find_whole_moments,
+    measure_rules,
+    measure_values,
+)
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.tree.columns import show_text
@@ -33,13 +42,19 @@ def describe_answer(rules: Rules) -> tuple[list[str], list[str]]:
     if not sizes.sum() > 0 or not rules.is_ranked:
         return [], [*describe_measures(rules), promised]  # which values do not have
     if rules.tree.is_regression:
-        return _describe_values(rules, promised)
+        first = describe_values(rules, "These rules predict", find_target(rules))
+        return [first], [*describe_measures(rules), promised]
     first = describe_classes(rules.tree.class_names, sizes, find_target(rules), is_weighted=rules.is_weighted)
     return [first], [*warn_of_weights(rules), *describe_measures(rules), promised]
 
 
 def describe_measures(rules: Rules) -> list[str]:
-    """Say how often a list is right, how much of the class of interest it finds, and which line has the most of it."""
+    """Say how often a list is right, how much of the class of interest it finds, and which line has the most of it.
+
+    Of values: how far they are off.
+    """
+    if rules.tree.is_regression:
+        return _describe_value_measures(rules)
     found = measure_rules(rules)  # a row that several rules of leaves cover is counted for each of them
     if found is None:
         return []
@@ -53,34 +68,17 @@ def describe_measures(rules: Rules) -> list[str]:
     return [*filter(None, (right, found.describe_class(), describe_ranking(rules), flatter))]
 
 
-def _describe_values(rules: Rules, promised: str) -> tuple[list[str], list[str]]:
-    """Make the same sentences for rules that predict values."""
-    first, moments = describe_values(rules, "These rules predict", find_target(rules)), rules.target_moments
-    if moments is None:
-        return [first], [promised]
-    mean, spread = _find_whole_moments(rules, moments)
-    trained = _find_error(rules.answers, moments, rules.support)
-    typical = f"Off by {read_amount(trained)} (root mean square) on the training rows"
-    if spread > 0:
-        typical += f"; always saying {read_amount(mean)} is off by {read_amount(spread)}"
-    warned = []
-    if rules.unseen is not None and rules.unseen.moments is not None:
-        rows = count_of(float(rules.unseen.support.sum()), "unseen row")
-        beside = rules.unseen.moments, rules.unseen.support
-        error, guessed = _find_error(rules.answers, *beside), _find_error(mean, *beside)
-        typical = (
-            f"Off by {read_amount(error)} (root mean square) on {rows}, {read_amount(trained)} in training; always "
-            f"saying {read_amount(mean)} is off by {read_amount(guessed)}"
-        )
-        warned = [str(one) for one in compare_with_mean(error, guessed)]
-    return [first], [f"{typical}.", *warned, promised]
-
-
-def _find_error(said: Any, moments: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    """Find the root of the mean squared error of what is said, from mean and spread of the targets of lines' rows."""
-    known = np.nan_to_num(moments)
-    squares = known[:, 1] ** 2 + (known[:, 0] - said) ** 2
-    return math.sqrt(float(np.average(squares, weights=np.nan_to_num(weights))))
+def _describe_value_measures(rules: Rules) -> list[str]:
+    """Say how far values are off, and warn of those that are hardly nearer than their mean."""
+    found = measure_values(rules)
+    if found is None:
+        return []
+    if rules.unseen is None:
+        return [found.describe(), FLATTER]
+    return [
+        found.describe(measure_values(rules.change(unseen=None))),
+        *map(str, compare_with_mean(found.error, found.guess_error)),
+    ]
 
 
 def describe_values(rules: Rules, who: str, target: str | None) -> str:
@@ -90,15 +88,8 @@ def describe_values(rules: Rules, who: str, target: str | None) -> str:
     told = f"{who} {show_text(target or 'a number')}"
     if rules.target_moments is None:
         return f"{told}, from {among}."
-    mean, spread = _find_whole_moments(rules, rules.target_moments)
+    mean, spread = find_whole_moments(rules, rules.target_moments)
     return f"{told}: {among}, mean {read_amount(mean)}, standard deviation {read_amount(spread)}."
-
-
-def _find_whole_moments(rules: Rules, moments: NDArray[np.float64]) -> tuple[float, float]:
-    """Find mean and standard deviation of all training targets from those of the lines."""
-    weight, known = np.nan_to_num(rules.support), np.nan_to_num(moments)
-    mean = float(np.average(known[:, 0], weights=weight))
-    return mean, float(np.average(known[:, 1] ** 2 + (known[:, 0] - mean) ** 2, weights=weight)) ** 0.5
 
 
 def describe_classes(
@@ -120,14 +111,6 @@ def describe_classes(
     joined = f"{', '.join(shares[:-1])} and {shares[-1]}" if len(shares) > 1 else shares[0]
     among = f"training rows of weight {read_count(total)}" if is_weighted else count_of(total, "training row")
     return f"{who} {show_text(target or 'the class')}: of {among}, {joined}."
-
-
-def describe_accuracy(share: float, rows: str, guess: str, guessed: float | None, by_tree: float | None = None) -> str:
-    """Say how often rules are right, beside the tree if it is not as often, and beside always making one guess."""
-    right = f"Right for {read_share(share)} of {rows}"
-    if by_tree is not None and by_tree != share:
-        right += f" (the tree: {read_share(by_tree)})"
-    return f"{right}." if guessed is None else f"{right}; always saying {guess} is right for {read_share(guessed)}."
 
 
 def describe_measured(audit: Audit, rows: str) -> str:
@@ -317,15 +300,15 @@ def _describe_value_rows(line: Rule) -> str:
     weighed = f"weight {read_count(total)} in training" if rules.is_weighted else count_of(total, "training row")
     told = weighed if rules.is_ranked else f"the model counts {read_count(total)}"
     told += _word_moments(line.target_mean, line.target_spread)
-    if rules.unseen is None or rules.unseen.moments is None:
+    if rules.unseen is None:
         return f"{told}{describe_stated(line)}"
-    rows, (mean, spread) = float(rules.unseen.support[line.index]), rules.unseen.moments[line.index].tolist()
+    rows, moments = float(rules.unseen.support[line.index]), rules.unseen.moments
     if not rows:
         return f"no unseen row ({told}){describe_stated(line)}"
     unseen = f"weight {read_count(rows)} unseen" if rules.unseen.is_weighted else count_of(rows, "unseen row")
     few = ", too few to tell" if rows < FEW_ROWS else ""
-    beside = _word_moments(mean, spread)
-    fell = "; did not hold up" if rules.did_not_hold_up[line.index] and not few else ""
+    beside = "" if moments is None else _word_moments(*moments[line.index].tolist())
+    fell = "; did not hold up" if rules.did_not_hold_up[line.index] else ""
     return f"{unseen}{beside}{few} ({told}){fell}{describe_stated(line)}"
 
 

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.counting.targets import find_moments
-from secateur.errors import InputError, ParameterError
+from secateur.errors import InputError
 from secateur.methods import METHODS
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.results.audit_counts import AuditCounter, AuditCounts, cross
+from secateur.results.measures import find_interest, measure_groups
 from secateur.results.per_line import LineAudits, check_since
 from secateur.results.shifts import LARGE_PSI, TableShift, find_table_shift
 from secateur.results.statistics import (
@@ -294,8 +295,18 @@ class Audit:
             f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
             f"{self.delta_accuracy:+.2f} points; always {self.baseline_class} {self.baseline:.2f} %)",
             f"{covered}; by rules that disagree (conflict): {self.conflict:.2f} %{limits}",
-            f"precision and recall of a class change by {self.macro_dev:.2f} points on average",
+            *self._describe_class(),
         ]
+
+    def _describe_class(self) -> list[str]:
+        """Say how many of the class of interest a list finds, else how far precision and recall change."""
+        rules, rows = self.per_line.rules, count_of(self.n_rows, "row")
+        of = find_interest(rules) if rules.is_list else None
+        if of is None or self.macro_dev:
+            return [f"precision and recall of a class change by {self.macro_dev:.2f} points on average"]
+        counts, said = self.per_line.counts, rules.class_ids
+        found = measure_groups(rules.tree.class_names, rows, said, rules.shares, counts, guess=0, of=of)
+        return [*filter(None, [replace(found, auc=math.nan).describe_class()])]
 
     @property
     def difference_interval(self) -> tuple[float, float]:
@@ -349,8 +360,6 @@ def audit_rows(rules: Rules, rows: RowSource, since: Any = None) -> Audit:
 def count_unseen(rules: Rules, rows: RowSource, given: GivenRows) -> Unseen:
     """Count rows that had no part in making rules; reject the training rows."""
     tree = rules.tree
-    if tree.is_regression and not rules.is_list:
-        raise ParameterError("Unseen rows of values are counted for a list: leave out each_leaf=True.")
     found = rows.fold(without_facts(tree), AuditCounter(rules))
     if not found.total("total") > 0:
         raise InputError(NO_WEIGHT)
@@ -362,7 +371,9 @@ def count_unseen(rules: Rules, rows: RowSource, given: GivenRows) -> Unseen:
     squares = None if given.sample_weight is None else found.squares
     if squares is not None:
         check_squares(found.by_line.sum(axis=1), squares)
-    moments = find_moments(found.targets[: rules.n_lines], rules.answers) if tree.is_regression else None
+    moments = None
+    if tree.is_regression and rules.is_list:
+        moments = find_moments(found.targets[: rules.n_lines], rules.answers)
     return Unseen(found.by_line, leaf_counts, squares, rows=given, moments=moments)
 
 
@@ -382,7 +393,7 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
     find_numbers = _measure_values if rules.tree.is_regression else _measure_classes
     lines: dict[str, Any] = {}
     if rules.tree.is_regression:
-        own = counts.targets[: rules.n_lines]
+        own = counts.targets[: rules.n_lines] if rules.is_list else counts.targets[-rules.n_lines :]
         lines = {"moments": find_moments(own, rules.answers), "errors": divide_or_nan(own[:, 3], own[:, 0])}
     lines |= {"struck": counts.struck} if len(counts.struck) else {}
     return Audit(
@@ -403,7 +414,8 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
 
 def _measure_values(rules: Rules, counts: AuditCounts, total: float) -> dict[str, Any]:
     """Find how far values are off, beside those of the tree and their mean."""
-    own, tree = np.split(counts.targets, [rules.n_lines])
+    n_lines, n_leaves = rules.n_lines, rules.paths.n_rules
+    own, tree = np.split(counts.targets[: n_lines + n_leaves], [n_lines])
     known = np.nan_to_num(find_moments(own, rules.answers))
     mean = float((own[:, 0] * known[:, 0]).sum() / total)
     variance = float((own[:, 0] * (known[:, 1] ** 2 + (known[:, 0] - mean) ** 2)).sum() / total)

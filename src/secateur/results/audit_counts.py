@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.counting.masks import list_rows, mask_blocks, rows_of_rule
 from secateur.counting.targets import sum_targets
 from secateur.counting.training_evidence import MASKED_LEAVES, Conditions, count_violations
 from secateur.rows.rows import LabelledRows, Rows
@@ -76,7 +77,8 @@ class AuditCounts:
     by_line: NDArray[np.float64]  # rows of each line, by class, shape (n_lines, n_classes): see Rule.support
     squares: NDArray[np.float64]  # sums of their squared weights, shape (n_lines,)
     # Of values, for each line, then for each leaf: weights, sums and sums of squares above its value, and of errors;
-    # shape (n_lines + n_leaves, 4), of classes (0, 4).
+    # shape (n_lines + n_leaves, 4), of classes (0, 4). With one rule for each leaf, a third part is of the rows that
+    # each covers; the first is of those that it decides.
     targets: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 4)))
     # Of a list, for each line: its rows that would be right, or of values their errors, if it were struck; else empty.
     struck: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
@@ -135,19 +137,17 @@ class AuditCounter:
         """Count some rows."""
         rules, (rows, truth, weights) = self.rules, listed[:3]
         shape = rules.n_lines, rules.tree.n_classes
-        is_by_leaf = rules.tree.is_regression and not rules.is_list  # whose rules are asked by the leaf of a row
         placed, beside = self._place(rows, truth if weights is None else None)
         leaf, line, conflict, covered = placed
         decided = CellCounts.of(find_cells(rules, leaf, line, truth), weights, n_cells(rules))
         if weights is None:
-            by_line = cross(line, truth, np.ones(rows.n_rows), shape) if is_by_leaf else beside
-            squares = by_line.sum(axis=1)
+            by_line, squares = beside, beside.sum(axis=1)
             n_rows = rows.n_rows
             sums = np.array([n_rows, np.count_nonzero(conflict), np.count_nonzero(covered), n_rows, n_rows])
         else:
             with np.errstate(over="ignore", under="ignore"):  # finish_audit refuses weights that cannot be squared
                 squared = weights**2
-            if rules.is_list or is_by_leaf:
+            if rules.is_list:
                 by_line = cross(line, truth, weights, shape)
                 squares = np.bincount(line, squared, rules.n_lines).astype(np.float64)
             else:
@@ -217,7 +217,20 @@ def _sum_errors(
     for place, values in ((line, rules.answers), (leaf, rules.leaf_answers)):
         sizes = np.bincount(place, weight * np.abs(listed.targets - values[place]), len(values))
         found.append(np.column_stack([sum_targets(place, values, listed), sizes]))
-    return np.concatenate(found)
+    return np.concatenate([*found, *([] if rules.is_list else [_sum_covered(rules, listed, weight)])])
+
+
+def _sum_covered(rules: Rules, listed: LabelledRows, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add up the same over the rows that satisfy each leaf's rule, of which a row may satisfy several."""
+    assert listed.targets is not None
+    found = np.zeros((rules.n_lines, 4))
+    for span, masks in mask_blocks(rules.tree, listed.rows):
+        targets, heavy = listed.targets[span], weight[span]
+        for rule, value in enumerate(rules.answers.tolist()):
+            own = list_rows(rows_of_rule(rules.paths, rules.deleted, rule, masks))
+            above = targets[own] - value
+            found[rule] += heavy[own] @ np.stack([np.ones(len(own)), above, above**2, np.abs(above)], axis=1)
+    return found
 
 
 def cross(

@@ -28,12 +28,20 @@ from secateur.results.statistics import (
 from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan
 from secateur.words.conditions import Condition, count_class, count_of, name_class, read_count, read_share
-from secateur.words.plain_words import join_asked, read_asked
+from secateur.words.plain_words import join_asked, read_amount, read_asked
 
 # The fewest rows from which a share says something: if a class were as likely as not, five rows would all be of it in
 # 3 % of cases, four rows in 6 %.
 FEW_ROWS = 5
 FIRST_PART = 0.1  # of the rows: what the lines with the highest shares hold of the class of interest
+
+
+def describe_accuracy(share: float, rows: str, guess: str, guessed: float | None, by_tree: float | None = None) -> str:
+    """Say how often rules are right, beside the tree if it is not as often, and beside always making one guess."""
+    right = f"Right for {read_share(share)} of {rows}"
+    if by_tree is not None and by_tree != share:
+        right += f" (the tree: {read_share(by_tree)})"
+    return f"{right}." if guessed is None else f"{right}; always saying {guess} is right for {read_share(guessed)}."
 
 
 class CaughtLine(NamedTuple):
@@ -99,6 +107,11 @@ class Measures:
         }
         return {name: None if value != value else value for name, value in found.items()}
 
+    def describe(self) -> str:
+        """Say how often answers are right, and how much of the class of interest is found."""
+        right = describe_accuracy(self.accuracy, self.rows, self.names[self.guess], self.guess_accuracy)
+        return " ".join(filter(None, (right, self.describe_class())))
+
     def describe_class(self) -> str | None:
         """Say how many rows of the class of interest are found, and how many of those named are; None without one."""
         if self.of is None:
@@ -130,6 +143,27 @@ class Measures:
             "  ".join([row[0].ljust(widths[0]), *(cell.rjust(n) for cell, n in zip(row[1:], widths[1:], strict=True))])
             for row in (head, *body)
         )
+
+
+@dataclass(frozen=True)
+class ValueMeasures:
+    """How far values are off on some rows, root mean square."""
+
+    rows: str  # which rows, such as "5,000 unseen rows"
+    error: float
+    guess: float  # what one would say of any row: the mean of the training targets
+    guess_error: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """List the numbers by name, ready for JSON."""
+        return dict(vars(self))
+
+    def describe(self, trained: ValueMeasures | None = None) -> str:
+        """Say how far values are off, beside the training rows if those are others, and beside one guess."""
+        told = f"Off by {read_amount(self.error)} (root mean square) on {self.rows}"
+        told += "" if trained is None else f", {read_amount(trained.error)} in training"
+        always = f"; always saying {read_amount(self.guess)} is off by {read_amount(self.guess_error)}"
+        return f"{told}{always if self.guess_error else ''}."
 
 
 def measure_groups(
@@ -165,6 +199,30 @@ def measure_rules(rules: Rules) -> Measures | None:
     tree = measure(rules.paths.leaf_class, rules.leaf_shares, by_leaf)
     own, which = found.auc if rules.is_counted else tree.auc, "unseen" if is_unseen else "in training"
     return replace(found, auc=own, tree_accuracy=tree.accuracy, tree_auc=tree.auc, which=which)
+
+
+def measure_values(rules: Rules) -> ValueMeasures | None:
+    """Measure a list of values on unseen rows, else on the training rows; None where no targets are known."""
+    moments, weights, rows, unseen = rules.target_moments, rules.support, "the training rows", rules.unseen
+    if moments is None:
+        return None
+    guess = find_whole_moments(rules, moments)[0]
+    if unseen is not None and unseen.moments is not None:
+        moments, weights, total = unseen.moments, unseen.support, float(unseen.support.sum())
+        rows = f"unseen rows of weight {read_count(total)}" if unseen.is_weighted else count_of(total, "unseen row")
+    known, weights = np.nan_to_num(moments), np.nan_to_num(weights)
+    error, guess_error = (
+        math.sqrt(float(np.average(known[:, 1] ** 2 + (known[:, 0] - said) ** 2, weights=weights)))
+        for said in (rules.answers, guess)
+    )
+    return ValueMeasures(rows, error, guess, guess_error)
+
+
+def find_whole_moments(rules: Rules, moments: NDArray[np.float64]) -> tuple[float, float]:
+    """Find mean and standard deviation of all training targets from those of the lines."""
+    weight, known = np.nan_to_num(rules.support), np.nan_to_num(moments)
+    mean = float(np.average(known[:, 0], weights=weight))
+    return mean, float(np.average(known[:, 1] ** 2 + (known[:, 0] - mean) ** 2, weights=weight)) ** 0.5
 
 
 def find_expected(rules: Rules, lines: NDArray[np.int64] | None = None) -> list[tuple[float, float] | None]:
@@ -412,8 +470,11 @@ def _find_asked(rules: Rules) -> Iterator[Flag]:
     latest = {f: rules.spreads[f].edges[-1:] for f in dates if f in rules.spreads}
     for line in rules.lines if codes or latest else ():
         for one in line.conditions:
-            if math.isinf(one.high) and np.any(one.low >= latest.get(one.feature, NOTHING)):
+            limit = one.low if math.isinf(one.high) else one.high
+            if np.any(limit >= latest.get(one.feature, NOTHING)) and (math.isinf(one.high) or math.isinf(one.low)):
                 told = "at most one training row in ten is as late, and every later row will be"
+                if math.isinf(one.low):
+                    told = "at most one training row in ten is later, and no later row will satisfy that"
                 yield Flag(line.index + 1, "late-date", f"Line {line.index + 1} asks for {_word(rules, one)}: {told}.")
             elif one.feature in codes:
                 told = f"Line {line.index + 1} compares {one.name}, which looks like a code, with a number"

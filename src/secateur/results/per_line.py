@@ -257,7 +257,10 @@ class LineAudits(ArrayTable[LineAudit]):
         if found is None:
             return None
         squares = found.support if found.squares is None else found.squares
-        return cls(rules, found.counts, squares, is_unseen=True, moments=found.moments)
+        moments = found.moments
+        if rules.tree.is_regression and moments is None:  # of the rules of leaves, whose targets nobody adds up
+            moments = np.full((rules.n_lines, 2), np.nan)
+        return cls(rules, found.counts, squares, is_unseen=True, moments=moments)
 
     @cached_property
     def support(self) -> NDArray[np.float64]:

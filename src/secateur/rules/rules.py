@@ -169,11 +169,14 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
 
     @cached_property
     def did_not_hold_up(self) -> NDArray[np.bool_]:
-        """Marks of lines whose unseen rows differ from their training rows beyond chance: see ``audit.per_line``."""
+        """Marks of lines whose unseen rows, five or more, differ from their training rows beyond chance."""
+        from secateur.results.measures import FEW_ROWS
         from secateur.results.per_line import MOVED, LineAudits
 
         found = LineAudits.of_unseen(self)
-        return np.zeros(self.n_lines, dtype=bool) if found is None else np.asarray(found.verdicts == MOVED)
+        if found is None:
+            return np.zeros(self.n_lines, dtype=bool)
+        return np.asarray((found.verdicts == MOVED) & (found.support >= FEW_ROWS))
 
     @property
     def guarantee(self) -> str:

@@ -75,6 +75,8 @@ class SparkRows(RowSource):
         if isinstance(counter, TargetCounter):
             return sum_all_targets(counter, self.df, self.y, self.weight)
         if isinstance(counter, AuditCounter) and counter.rules.tree.is_regression:
+            if not counter.rules.is_list:
+                self._reject("The targets that each leaf's rule covers are added up in memory")
             return count_values(counter.rules, self.df, self.y, self.weight)
         if isinstance(counter, LineCounter) and counter.rules.tree.is_regression:
             return count_value_lines(counter.rules, self.df, self.y, self.weight)

@@ -20,7 +20,7 @@ from secateur.cli.tables.training_table import (
     split_names,
 )
 from secateur.errors import InputError, ParameterError, UnsupportedModelError, shorten
-from secateur.results.measures import FEW_ROWS, Measures, measure_groups
+from secateur.results.measures import FEW_ROWS, Measures, ValueMeasures, measure_groups
 from secateur.results.policy import Policy, parse_policy
 from secateur.rows.encoding import as_label, to_label_types
 from secateur.rows.row_source import GivenRows
@@ -57,7 +57,7 @@ class FittedTable:
     notes: tuple[str, ...]  # what was left out and why, a sentence each
     min_rows: int | None = None  # the fewest rows that a leaf may have, of a tree that was fitted here
     split: Split | None = None  # how rows were held out
-    crossed: Measures | None = None  # of a small table: measured by trees that were fitted to other rows
+    crossed: Measures | ValueMeasures | None = None  # of a small table: measured by trees fitted to other rows
 
 
 def fit_table(
@@ -100,7 +100,7 @@ def fit_table(
     if model is None:
         fewest = choose_min_rows(len(train.y)) if min_rows is None else min_rows
         fitted = fit_tree(train, min_rows=fewest, **growing)
-        crossed = cross_fit(train, min_rows=min_rows, **growing) if is_small and not used.is_regression else None
+        crossed = cross_fit(train, min_rows=min_rows, **growing) if is_small else None
     notes = (*table.notes, *used.notes)
     held = None if held_out is None else split
     return FittedTable(table.name, used.target, fitted, train, held_out, notes, fewest, held, crossed)
@@ -245,10 +245,24 @@ def _draw_groups(table: TrainingTable, split: Split, source: TableFile) -> NDArr
     return np.isin(codes, order[before < split.share * len(codes) - 0.5])
 
 
-def cross_fit(table: TrainingTable, *, min_rows: int | None = None, seed: int = 0, **growing: Any) -> Measures | None:
+def cross_fit(
+    table: TrainingTable, *, min_rows: int | None = None, seed: int = 0, **growing: Any
+) -> Measures | ValueMeasures | None:
     """Measure trees that are fitted as this table's is, each on rows that it has not seen; None if none can be."""
-    from sklearn.model_selection import StratifiedKFold
+    from sklearn.model_selection import KFold, StratifiedKFold
 
+    rows = f"{len(table.y)} rows, each judged by a tree that was not fitted to it"
+
+    def grow(kept: NDArray[np.int64]) -> Any:
+        fewest = choose_min_rows(len(kept)) if min_rows is None else min_rows
+        return fit_tree(table.take(kept), min_rows=fewest, seed=seed, **growing)
+
+    if table.is_regression:
+        tree, mean = np.empty((2, len(table.y)))
+        for kept, left in KFold(FOLDS, shuffle=True, random_state=seed).split(table.y):
+            tree[left], mean[left] = grow(kept).predict(table.X.iloc[left]), table.y[kept].mean()
+        error, guess_error = (float(((said - table.y) ** 2).mean() ** 0.5) for said in (tree, mean))
+        return ValueMeasures(rows, error, float(table.y.mean()), guess_error)
     labels, names = np.unique(table.y.astype(str), return_inverse=True)[::-1]
     sizes = np.bincount(labels)
     n_folds = min(FOLDS, int(sizes.min()))
@@ -256,14 +270,12 @@ def cross_fit(table: TrainingTable, *, min_rows: int | None = None, seed: int = 
         return None
     shares = np.zeros((len(labels), len(sizes)))
     for kept, left in StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labels[:, None], labels):
-        fewest = choose_min_rows(len(kept)) if min_rows is None else min_rows
-        model = fit_tree(table.take(kept), min_rows=fewest, seed=seed, **growing)
+        model = grow(kept)
         known = np.searchsorted(names, model.classes_.astype(str))
         shares[np.ix_(left, known)] = model.predict_proba(table.X.iloc[left])
     said, own = shares.argmax(axis=1), np.zeros(shares.shape)
     own[np.arange(len(labels)), labels] = 1.0
     of = int(sizes.argmin()) if len(sizes) == 2 and sizes[0] != sizes[1] else 1 if len(sizes) == 2 else None
-    rows = f"{len(labels)} rows, each judged by a tree that was not fitted to it"
     return measure_groups(names.tolist(), rows, said, shares, own, guess=int(sizes.argmax()), of=of)
 
 
