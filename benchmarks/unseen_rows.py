@@ -93,8 +93,8 @@ def make_blocks() -> dict[str, str]:
     found = {name: f"{value:.2f}" for name, value in costs.items()}
     told = (
         f"On {COSTLY}, where a missed bad credit costs {COST}, an applicant costs {found['fresh']} with the cut-off "
-        f"that was cheapest on the unseen rows ({found['chosen']} on those rows themselves), {found['classes']} with the "
-        f"classes of the list, {found['all']} if all are refused and {found['none']} if none is (means of "
+        f"that was cheapest on the unseen rows ({found['chosen']} on those rows themselves), {found['classes']} "
+        f"with the classes of the list, {found['all']} if all are refused and {found['none']} if none is (means of "
         f"{costs['splits']} splits, on fresh rows).\n"
     )
     return {"unseen-intervals": "\n".join([*lines, ""]), "unseen-costs": told}
