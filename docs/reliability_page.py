@@ -75,9 +75,8 @@ without a name). Such a file was read without harm, but nothing says that it was
 {found}
 """
 FOUND = """\
-On the way, {count} inputs failed and were mended: {mended}. Some showed a fault of secateur, and those are kept in
-`tests/fuzz/corpus/`; others a fault of the reference. All were tried again and count above as what they give now.
-Inputs that were right before a change were not tried again after it."""
+On the way, {count} inputs failed, by a fault of secateur (kept in `tests/fuzz/corpus/`) or of the reference. All were
+mended, tried again and count above as what they give now."""
 RULES = """## Rules against brute force
 
 **{rules:,} rules** of {trees:,} random trees (seeds 0 to {last:,}) in {hours:.1f} hours: **{disagreements:,}
@@ -124,6 +123,7 @@ MUTANTS = """## Who tests the tests
 **{mutants:,} mutants** (seed {seed}): copies of secateur with one comparison, sign, number, truth value or statement
 changed, in the rooms that proofs rest on. {killed:,} were killed, at least {added:,} of them only by a test that was
 then added; {same:,} others cannot change an answer. Of those that can, **{share:.1f} %** are killed.{note}
+`docs/reliability_mutants.json` says of each survivor why no test killed it.
 
 | room | mutants | killed | cannot change an answer | survived |
 |---|---|---|---|---|
@@ -160,13 +160,12 @@ def _inputs(told: dict[str, Any]) -> str:
         counts = " | ".join(f"{count:,}" for count in (one["refused"], one["agreed"], one["not compared"], failed))
         rows.append(f"| {FORMATS[kind][0]} | {one['numbers'][0]:,} to {one['numbers'][1]:,} | {counts} |")
     mended = told["found_and_mended"]
-    words = ", ".join(f"{count} × {kind}" for kind, count in mended.items())
     return INPUTS.format(
         **told,
         failures="\n".join(f"- {words}: **{failures[name]:,}**" for name, words in FAILURES.items()),
         rows="\n".join(rows),
         references="\n".join(f"- {FORMATS[kind][0]}: {FORMATS[kind][1]}." for kind in kinds),
-        found=FOUND.format(count=sum(mended.values()), mended=words) if mended else "No input failed on the way.",
+        found=FOUND.format(count=sum(mended.values())) if mended else "No input failed on the way.",
     )
 
 
@@ -219,14 +218,10 @@ def _mutants(told: dict[str, Any]) -> str:
     added = told["killed_by_added_tests"]
     share = 100 * killed / max(1, mutants - same)
     note = f"\n\n{told['note']}" if told.get("note") else ""
-    page = MUTANTS.format(
+    return MUTANTS.format(
         **{"seed": told["seed"], "mutants": mutants, "killed": killed, "added": added, "same": same},
         **{"share": share, "note": note, "rows": "\n".join(rows)},
     )
-    if not told["survivors"]:
-        return page
-    listed = [f"- `{name}`: {why}" for name, why in told["survivors"].items()]
-    return "\n".join([page, "The mutants that no test killed, and why:", "", *listed, ""])
 
 
 if __name__ == "__main__":

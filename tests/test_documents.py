@@ -133,22 +133,9 @@ def test_the_readme_has_an_example() -> None:
     assert len(blocks(ROOT / "README.md", "python")) >= 1
 
 
-def test_the_rule_at_the_top_of_the_readme_is_one_of_its_example() -> None:
-    rule = run_blocks(ROOT / "README.md")["rules"][3]
-    (reason,) = {str(reason) for reason in rule.reasons.values() if reason.deleted}
-    before = " and ".join(str(condition) for condition in rule.source_conditions)
-    shown = blocks(ROOT / "README.md", "text")[0].splitlines()
-    source = f"({rule.source_support:g} training rows, {rule.source_reliability:.1%} malignant)"
-    assert shown == [
-        f"before  {before} => malignant   {source}",
-        f"after   {rule.text}   ({rule.covered_support:g} training rows, {rule.covered_reliability:.1%} malignant)",
-        f"why     mean perimeter <= 99.465: {reason}",
-    ]
-
-
 def test_the_list_at_the_top_of_the_readme_is_half_of_its_example() -> None:
     rules = run_blocks(ROOT / "README.md")["rules"]
-    before, after = blocks(ROOT / "README.md", "text")[1].removeprefix("before\n").split("after\n")
+    before, after = blocks(ROOT / "README.md", "text")[0].removeprefix("before\n").split("after\n")
     leaves = secateur.simplify(rules.tree, method="none", each_leaf=True)
     assert before.splitlines() == [f"  {line.text}" for line in leaves.lines[7:]]
     heading, *lines = after.splitlines()
