@@ -1,8 +1,10 @@
-"""What MkDocs is told beside ``mkdocs.yml``: one reference page for each public name, and roles as plain names."""
+"""What MkDocs is told beside ``mkdocs.yml``: pages of public names, notebooks of the gallery, roles as plain names."""
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File
@@ -14,6 +16,7 @@ import secateur.results
 
 # Docstrings name other objects by role, as ``help()`` and Sphinx read them; on the site the name alone is enough.
 ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):(<code>)")
+CODE = re.compile(r"```python\n(.*?)```(?:\n\n```text\n.*?```)?", re.DOTALL)
 LISTED = re.compile(r"^- `(\w+)`", re.MULTILINE)
 ERRORS = "reference/errors.md"
 PAGE = """---
@@ -37,16 +40,40 @@ def list_pages() -> dict[str, tuple[str, str]]:
     return pages
 
 
+def list_examples() -> list[Path]:
+    """The pages of the gallery, each of which is a notebook, too."""
+    return sorted(page for page in (Path(__file__).parent / "gallery").glob("*.md") if page.stem != "index")
+
+
+def make_notebook(page: Path) -> str:
+    """Write a page as a notebook: its Python blocks are the cells of code, without what they print."""
+    parts = CODE.split(page.read_text(encoding="utf-8"))
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": part.strip()} for part in parts[::2]]
+    codes = [
+        {"cell_type": "code", "metadata": {}, "source": part.rstrip(), "outputs": [], "execution_count": None}
+        for part in parts[1::2]
+    ]
+    told = [cell for pair in zip(cells, [*codes, cells[-1]], strict=True) for cell in pair][:-1]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    written = [{**cell, "id": f"cell-{number}"} for number, cell in enumerate(told) if cell["source"]]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": kernel, "cells": written}, indent=1)
+
+
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages of the reference: MkDocs calls it once the files are known."""
+    """Add the pages of the reference and the notebooks: MkDocs calls it once the files are known."""
     for page, path in sorted({*list_pages().values()}):
         title = page.removeprefix("reference/").removesuffix(".md")
         files.append(File.generated(config, page, content=PAGE.format(title=title, path=path)))
+    for example in list_examples():
+        files.append(File.generated(config, f"gallery/{example.stem}.ipynb", content=make_notebook(example)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Link the names of the page that lists them: MkDocs calls it with the text of each page."""
+    """Link the names of the page that lists them, and the notebooks: MkDocs calls it with the text of each page."""
+    place = Path(page.file.src_uri)
+    if place.parent.name == "gallery" and place.stem != "index":
+        return f"{markdown}\n[This page as a notebook]({place.stem}.ipynb)\n"
     if page.file.src_uri != "api.md":
         return markdown
     pages = list_pages()

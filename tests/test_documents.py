@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import json
 import re
@@ -143,6 +144,27 @@ def test_the_list_at_the_top_of_the_readme_is_half_of_its_example() -> None:
     own = printed[printed.index(heading) + 1 :]
     assert all(one.startswith(line) for line, one in zip(lines, own[:4], strict=True))
     assert not own[4].startswith("  ")  # the section has no further line
+    assert f"```text\nbefore\n{before}after\n{after}```" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_notebooks_of_the_gallery_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed: pip install 'secateur[docs]'")
+    monkeypatch.chdir(tmp_path)
+    found = importlib.util.spec_from_file_location("site_pages", ROOT / "docs" / "site_pages.py")
+    assert found is not None
+    assert found.loader is not None
+    pages = importlib.util.module_from_spec(found)
+    found.loader.exec_module(pages)
+    assert len(pages.list_examples()) >= 5
+    for page in pages.list_examples():
+        notebook = json.loads(pages.make_notebook(page))
+        assert {cell["cell_type"] for cell in notebook["cells"]} == {"code", "markdown"}
+        codes = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        assert codes == [block.rstrip() for block in blocks(page, "python")]
+        names: dict[str, Any] = {}
+        with contextlib.redirect_stdout(io.StringIO()):
+            for code in codes:
+                exec(compile(code, page.name, "exec"), names)
 
 
 def test_the_tree_of_the_format_page_is_a_tree() -> None:
