@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ttest_ind
+from scipy.stats import ttest_ind, ttest_rel
 from sklearn.tree import DecisionTreeRegressor
 
 import secateur
@@ -107,3 +107,36 @@ def test_unseen_rows_of_the_rules_of_leaves_are_counted() -> None:
     assert again.to_json() == measured.to_json()
     assert again.verify(X, Y, unseen=(now, said)).ok
     assert not again.verify(X, Y, unseen=(now[:-1], said[:-1])).ok
+
+
+def test_swaps_of_values_are_a_count_by_hand() -> None:
+    later = secateur.simplify(
+        DecisionTreeRegressor(max_depth=4, random_state=1).fit(X[200:], Y[200:]), X[200:], Y[200:], tolerance=0.3
+    )
+    now, said = make_rows(1, 500)
+    found = RULES.diff(later, now, said).swaps
+    assert found is not None
+    before, after = RULES.predict(now), later.predict(now)
+    old, new = np.abs(before - said), np.abs(after - said)
+    assert found.n_changed == (before != after).sum() > 0
+    assert found.apart == pytest.approx((np.abs(after - before)[before != after].mean(), np.abs(after - before).max()))
+    for one in found.swaps:
+        rows = (before == one.old) & (after == one.new)
+        assert (one.rows, one.old_right, one.new_right) == (
+            rows.sum(),
+            (rows & (old < new)).sum(),
+            (rows & (new < old)).sum(),
+        )
+    gain, low, high = found.gain  # type: ignore[misc]
+    assert gain == pytest.approx(old.mean() - new.mean())
+    limits = ttest_rel(old, new).confidence_interval(0.95)
+    assert (low, high) == pytest.approx((limits.low, limits.high))
+    assert found.still_holds == (not low > 0)
+    assert f"The mean absolute error changes by {new.mean() - old.mean():+.4g} (95 % interval" in str(found)
+    assert "nearer to the target now" in str(found)
+    same = RULES.diff(RULES, now, said).swaps
+    assert (same.n_changed, same.gain, same.still_holds) == (0, (0.0, 0.0, 0.0), True)  # type: ignore[union-attr]
+    assert RULES.diff(later, now).swaps.gain is None  # type: ignore[union-attr]
+    worse = RULES.diff(DecisionTreeRegressor(max_depth=1).fit(X, Y), now, said).swaps
+    assert worse is not None
+    assert "The new rules are worse on these rows, beyond chance." in str(worse)

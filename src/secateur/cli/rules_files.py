@@ -130,7 +130,8 @@ def diff_command(
             X = reading.label(data, after.tree, used, quiet=quiet)[1].X
         rows = first.X, first.y, X
     difference = find_difference(before, after, *rows)
-    if difference.otherwise is not None and difference.otherwise[0] != difference.otherwise[1]:
+    differs = difference.otherwise is not None and difference.otherwise[0] != difference.otherwise[1]
+    if differs and not before.tree.is_regression:
         tell("To compare rules of the same class, make both files with the same --otherwise.", quiet=quiet or as_json)
     if as_json:
         print_json(difference.to_dict())

@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeRegressor
 from secateur import datasets, from_model, simplify
 from secateur.lab.pages import Page, show_numbers
 from secateur.lab.pruning import prune_until
-from secateur.lab.stored_results import STORED
+from secateur.lab.summary import STORED
 
 TOLERANCES = (0.1, 0.25, 0.5)  # standard deviations of the training targets
 SECTIONS = 4

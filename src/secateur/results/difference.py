@@ -28,14 +28,14 @@ from numpy.typing import NDArray
 from secateur.errors import InputError, shorten
 from secateur.results.answer import describe_rows
 from secateur.results.policy import Policy
-from secateur.results.statistics import find_interval
+from secateur.results.statistics import LEVEL, find_interval
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.tree.columns import find_cuts, join_cells
 from secateur.tree.regions import last_with_decimals
 from secateur.tree.tree import Label, Tree
 from secateur.words.conditions import Condition, count_of, read_share
-from secateur.words.plain_words import ROUNDED, join_asked, rounds_a_number
+from secateur.words.plain_words import ROUNDED, join_asked, read_amount, rounds_a_number
 
 Marks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 
@@ -386,7 +386,7 @@ class Swap(NamedTuple):
     old: Any
     new: Any
     rows: int
-    old_right: int | None  # of them, by the old rules; None without labels
+    old_right: int | None  # of them, by the old rules, of values nearer than the new ones; None without labels
     new_right: int | None
     examples: tuple[int, ...]  # numbers of the first rows, from 1
 
@@ -407,9 +407,11 @@ class SwapSet:
     swaps: tuple[Swap, ...]  # by answers, the largest first
     moves: tuple[Move, ...]  # the same by lines; none if one side has no lines
     # Accuracy of the new rules minus that of the old ones, with its limits at 95 %, from 0 to 1; None without labels.
-    # The rows are the same, so only those that one of both gets right count (Clopper and Pearson).
+    # The rows are the same, so only those that one of both gets right count (Clopper and Pearson). Of values: by how
+    # much the mean absolute error falls, by the paired t-interval.
     gain: tuple[float, float, float] | None
-    names: Mapping[Any, str] = field(default_factory=dict, repr=False)  # what classes are called
+    names: Mapping[Any, str] = field(default_factory=dict, repr=False)  # what answers are called
+    apart: tuple[float, float] | None = None  # of values that change: how far, on average and at most
 
     @property
     def n_changed(self) -> int:
@@ -428,6 +430,7 @@ class SwapSet:
             "n_changed": self.n_changed,
             "swaps": [one._asdict() for one in self.swaps],
             "moves": [one._asdict() for one in self.moves],
+            "apart": self.apart,
             "gain": self.gain,
             "still_holds": self.still_holds,
         }
@@ -435,18 +438,30 @@ class SwapSet:
     def __str__(self) -> str:
         share = read_share(self.n_changed / self.n_rows)
         told = [f"{self.n_changed:,} of {count_of(self.n_rows, 'row')} ({share}) change their answer."]
+        right = "right"
+        if self.apart is not None:
+            far = [read_amount(one) for one in self.apart]
+            told = [f"{told[0][:-1]}, by {far[0]} on average and {far[1]} at most."] if self.n_changed else told
+            right = "nearer to the target"
         for one in self.swaps[:SHOWN_SWAPS]:
-            right = "" if one.old_right is None else f"; right before: {one.old_right:,}, right now: {one.new_right:,}"
+            was = (
+                "" if one.old_right is None else f"; {right} before: {one.old_right:,}, {right} now: {one.new_right:,}"
+            )
             shown = ", ".join(f"{place:,}" for place in one.examples)
             old, new = (self.names.get(answer, answer) for answer in (one.old, one.new))
-            told.append(f"  {old} to {new}: {count_of(one.rows, 'row')}{right} (such as row {shown})")
+            told.append(f"  {old} to {new}: {count_of(one.rows, 'row')}{was} (such as row {shown})")
         told += [
             f"  from line {one.old_line} to line {one.new_line}: {count_of(one.rows, 'row')}"
             for one in self.moves[:SHOWN_SWAPS]
         ]
         if self.gain is not None:
-            gain, low, high = (100 * one for one in self.gain)
-            told.append(f"Accuracy changes by {gain:+.2f} points (95 % interval {low:+.2f} to {high:+.2f}).")
+            gain, low, high = self.gain
+            changes = [f"{100 * one:+.2f}" for one in self.gain]
+            measure = "Accuracy changes by {} points (95 % interval {} to {})."
+            if self.apart is not None:
+                changes = [f"{0.0 - one:+.4g}" for one in (gain, high, low)]
+                measure = "The mean absolute error changes by {} (95 % interval {} to {})."
+            told.append(measure.format(*changes))
             better = "The new rules are better on these rows, beyond chance."
             worse = "The new rules are worse on these rows, beyond chance."
             alike = "Nothing shows that the new rules are better on these rows."
@@ -460,15 +475,15 @@ def compare_answers(old: Rules, new: Any, X: Any, y: Any = None, X_new: Any = No
     before, after = (np.asarray(one).astype(object) for one in (old.predict(X), new.predict(rows)))
     if len(before) != len(after):
         raise InputError(f"Expected one answer for each of {count_of(len(before), 'row')}, found {len(after):,}.")
-    truth = None if y is None else np.asarray(y).astype(object)
     changed = np.flatnonzero((before != after).astype(bool))
+    judge = _judge_values if old.tree.is_regression else _judge_classes
+    good, gain = (None, None), None
+    if y is not None:
+        *good, gain = judge(before, after, np.asarray(y).astype(object))  # type: ignore[assignment]
     sides = [np.unique(one[changed], return_inverse=True) for one in (before, after)]
     n_after = len(sides[1][0])
     kinds, pair, counts = np.unique(sides[0][1] * n_after + sides[1][1], return_inverse=True, return_counts=True)
-    right = [
-        None if truth is None else np.bincount(pair, (one == truth)[changed].astype(bool), len(kinds))
-        for one in (before, after)
-    ]
+    right = [None if one is None else np.bincount(pair, one[changed], len(kinds)) for one in good]
     order, starts = np.argsort(pair, kind="stable"), np.cumsum(counts) - counts
     swaps = [
         Swap(
@@ -486,13 +501,37 @@ def compare_answers(old: Rules, new: Any, X: Any, y: Any = None, X_new: Any = No
         lines = np.stack([old.apply(X)[changed], new.apply(rows)[changed]]) + 1
         pairs, counts = np.unique(lines, axis=1, return_counts=True)
         moves = [Move(one, other, n) for (one, other), n in zip(pairs.T.tolist(), counts.tolist(), strict=True)]
+    names, apart = dict(zip(old.tree.classes.tolist(), old.tree.class_names, strict=True)), None
+    if old.tree.is_regression:
+        far = np.abs((after - before)[changed].astype(np.float64))
+        names = {value: read_amount(value) for side in sides for value in side[0].tolist()}
+        apart = (float(far.mean()), float(far.max())) if len(far) else (0.0, 0.0)
     return SwapSet(
         len(before),
         tuple(sorted(swaps, key=lambda one: (-one.rows, one.examples))),
         tuple(sorted(moves, key=lambda one: -one.rows)),
-        None if truth is None else _find_gain((before == truth).astype(bool), (after == truth).astype(bool)),
-        {} if old.tree.is_regression else dict(zip(old.tree.classes.tolist(), old.tree.class_names, strict=True)),
+        gain,
+        names,
+        apart,
     )
+
+
+def _judge_classes(before: NDArray[Any], after: NDArray[Any], truth: NDArray[Any]) -> tuple[Any, Any, Any]:
+    """Mark the rows that each side answers rightly, and find what the new one gains."""
+    right = (before == truth).astype(bool), (after == truth).astype(bool)
+    return *right, _find_gain(*right)
+
+
+def _judge_values(before: NDArray[Any], after: NDArray[Any], truth: NDArray[Any]) -> tuple[Any, Any, Any]:
+    """Mark the rows to whose targets each side is nearer, and find by how much the mean absolute error falls."""
+    from scipy.special import stdtrit
+
+    old, new = (np.abs((one - truth).astype(np.float64)) for one in (before, after))
+    fall, n_rows = old - new, len(old)
+    mean, half = float(fall.mean()), math.inf
+    if n_rows > 1:
+        half = float(stdtrit(n_rows - 1, (1 + LEVEL) / 2) * fall.std(ddof=1) / math.sqrt(n_rows))
+    return old < new, new < old, (mean, mean - half, mean + half)
 
 
 def _find_gain(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> tuple[float, float, float]:
