@@ -65,7 +65,7 @@ smt-run: .venv/.dev  ## Ask z3 for rows on which rules of random trees, and muta
 	PYTHONPATH=tests $(BIN)/python -m fuzz.smt_campaign --trees $(N)
 
 mutants: .venv/.dev  ## Change one thing at a time in what proofs rest on, and see whether a test fails (N=200; goes on in ./mutant-runs)
-	PYTHONPATH=tests $(BIN)/python -m fuzz.mutants $(N)
+	nice -n 10 env PYTHONPATH=tests $(BIN)/python -m fuzz.mutants $(N)
 
 reliability: .venv/.dev  ## Store what the long runs found so far, and write docs/reliability.md
 	if [ -d fuzz-runs ]; then PYTHONPATH=tests $(BIN)/python -m fuzz.campaign --store docs/reliability_inputs.json; fi

@@ -1,11 +1,12 @@
 """Who tests the tests: change one thing in what proofs rest on, and see whether a test fails: ``make mutants N=200``.
 
 A mutant is a copy of the package with one comparison, sign, number, truth value, `not`, `and`, `or` or statement
-changed; messages, annotations and docstrings are left alone. Mutants are drawn by a seed and numbered. The tests of the
-mutant's room run on a copy of the whole tree: first rules of random trees against brute force, then the room's own
-tests until one fails, those of the mutant's file before all others. Nothing is compiled, so that no compiled code of
-another mutant is taken for its own. What fails without a mutant would kill them all: so the tests of each room run on
-the unchanged tree first.
+changed; messages, annotations and docstrings are left alone. Mutants are drawn by a seed and numbered. First the tests
+of all rooms run on an unchanged copy of the tree, and ``reached-*.json`` keeps how long each takes and which functions
+it reaches: what fails without a mutant would kill them all. Then each mutant meets the tests that reach the function
+that it changes, the quickest first: those of a few seconds, rules of random trees against brute force, and all others
+for who is left, each until one fails. Nothing is compiled, so that no compiled code of another mutant is taken for its
+own.
 
 ``mutants.json`` says of each survivor why no test can tell it, or that a test is missing.
 """
@@ -15,42 +16,38 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import hashlib
+import importlib
 import json
 import os
 import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 WHY = Path(__file__).with_name("mutants.json")
-CONTRACT = ["tests/methods/test_contract.py"]
-TESTS = {
-    "tree": ["tests/tree", *CONTRACT],
-    "facts": ["tests/facts"],
-    "kernels": [
-        "tests/kernels",
-        "tests/counting",
-        *CONTRACT,
-        "tests/methods/test_lists.py",
-    ],
-    "methods": ["tests/methods"],
-    "rules": ["tests/rules"],
-    "words": ["tests/words"],
-    "results": ["tests/results", "tests/test_diagnosis.py"],
-    "verify": ["tests/verify"],
-}
+ROOMS = ("tree", "facts", "kernels", "methods", "rules", "words", "results", "verify")
+TESTS = [*(f"tests/{room}" for room in ROOMS), "tests/counting", "tests/test_diagnosis.py"]
 # What takes minutes uncompiled.
 SLOW = " and ".join(f"not {word}" for word in ("thousand", "large", "compiled", "many", "scikit", "one_pass"))
-TREES = 15  # whose rules are judged before the tests run
-SECONDS = 400  # of the processor's time, after which a mutant counts as killed: it does not end
+TREES = 15  # whose rules are judged
+FIRST = 5.0  # seconds that the tests of the first step take
+PATIENCE = 5  # times as long as without the mutant, and a minute: it counts as killed, for it does not end
+MEMORY = 6 << 30
+# What tests import beside secateur: loaded once, as each run is a fork. What pytest rewrites must not be among it.
+LOADED = ("numpy", "pandas", "scipy.stats", "sklearn.tree", "sklearn.ensemble", "sklearn.datasets", "sklearn.pipeline")
 COMPARISONS = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -121,7 +118,7 @@ def change(node: Any, kind: str, rng: Random) -> None:
 def draw(count: int, seed: int) -> list[dict[str, Any]]:
     """Draw mutants: as many of each room as it has of all places."""
     found = []
-    for room in TESTS:
+    for room in ROOMS:
         for path in sorted((ROOT / "src" / "secateur" / room).rglob("*.py")):
             parsed = ast.parse(path.read_text(encoding="utf-8"))
             name = path.relative_to(ROOT).as_posix()
@@ -143,45 +140,183 @@ def write_mutant(mutant: dict[str, Any], place: Path) -> dict[str, Any]:
     return {**mutant, "line": line, "before": before[:100], "after": ast.unparse(node)[:100]}
 
 
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+class Recorder:
+    """Keeps how long each test takes, which functions it reaches, and which failed first."""
+
+    def __init__(self, place: Path) -> None:
+        self.start = str(place / "src") + os.sep
+        self.reached: set[tuple[str, int]] = set()
+        self.tests: dict[str, tuple[float, list[str]]] = {}
+        self.failed: str | None = None
+
+    def trace(self, frame: types.FrameType, event: str, argument: object) -> None:
+        code = frame.f_code
+        if code.co_filename.startswith(self.start):
+            self.reached.add((code.co_filename, code.co_firstlineno))
+
+    def take(self) -> list[str]:
+        taken = sorted(f"src/{name.removeprefix(self.start)}:{line}" for name, line in self.reached)
+        self.reached.clear()
+        return taken
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
+        """What one test makes for others is reached by all."""
+        own = self.reached
+        if fixturedef.scope != "function":
+            self.reached = set()
+        try:
+            return (yield)
+        finally:
+            if fixturedef.scope != "function":
+                self.share()
+                self.reached = own
+
+    def share(self) -> None:
+        seconds, shared = self.tests.get("", (0.0, []))
+        self.tests[""] = seconds, sorted({*shared, *self.take()})
+
+    def pytest_collection_finish(self) -> None:
+        self.share()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        begun = time.process_time()
+        try:
+            return (yield)
+        finally:
+            self.tests[item.nodeid] = time.process_time() - begun, self.take()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and self.failed is None:
+            self.failed = report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed and self.failed is None:
+            self.failed = report.nodeid
 
 
-def try_mutant(mutant: dict[str, Any], place: Path, tests: list[str] | None = None) -> dict[str, Any]:
-    """Run the tests of a mutant's room, or those that are named; tell which of them killed it."""
+def in_fork(place: Path, seconds: float, work: Callable[[], Any]) -> tuple[int, Any]:
+    """Work in a fork that imports from a copy of the tree; give how it ended, and what the work gave."""
+    told = place / "told.json"
+    told.unlink(missing_ok=True)
+    child = os.fork()
+    if child:
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return status, json.loads(told.read_text(encoding="utf-8")) if told.exists() else None
+    status = 1
+    try:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in range(3):
+            os.dup2(nothing, descriptor)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 5))
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        os.chdir(place)
+        for name in [name for name in sys.modules if name.partition(".")[0] in ("fuzz", "secateur")]:
+            del sys.modules[name]
+        sys.path[:0] = [str(place / part) for part in ("src", "tests", ".")]
+        told.write_text(json.dumps(work()), encoding="utf-8")
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def run_tests(place: Path, tests: list[str], *, traces: bool = False) -> dict[str, Any]:
+    """Run tests until one fails; to be called in a fork."""
+    recorder = Recorder(place)
+    if traces:
+        threading.settrace(recorder.trace)
+        sys.settrace(recorder.trace)
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not long and not program", "-k", SLOW]
+    options += ["-W", "ignore:overflow:RuntimeWarning"]  # sums of bits wrap, which only numpy tells of
+    status = pytest.main([*options, *tests], plugins=[recorder])
+    sys.settrace(None)
+    if status and recorder.failed is None:
+        recorder.failed = f"pytest ended with {status}"
+    return {"failed": recorder.failed, "tests": recorder.tests}
+
+
+def find_failure(place: Path, tests: list[str], seconds: float) -> str | None:
+    """Run tests on a copy of the tree; tell which of them failed."""
+    status, told = in_fork(place, 60 + PATIENCE * seconds, lambda: run_tests(place, tests))
+    if told is None:
+        return "it does not end" if status == -signal.SIGXCPU else f"the tests ended with {status}"
+    failed: str | None = told["failed"]
+    return failed
+
+
+def judge_trees() -> None:
+    from fuzz.rules_campaign import judge_some
+
+    judge_some(TREES)
+
+
+def find_reached(place: Path, kept: Path) -> dict[str, tuple[float, list[str]]]:
+    """Find which functions each test reaches, once for the same sources and tests."""
+    path = kept / f"reached-{digest('src', 'tests')}.json"
+    if not path.exists():
+        status, told = in_fork(place, 36_000, lambda: run_tests(place, TESTS, traces=True))
+        if told is None or told["failed"]:
+            sys.exit(f"{told['failed'] if told else status} fails without a mutant, and would kill them all.")
+        path.write_text(json.dumps(told["tests"]), encoding="utf-8")
+    reached: dict[str, tuple[float, list[str]]] = json.loads(path.read_text(encoding="utf-8"))
+    return reached
+
+
+def digest(*parts: str) -> str:
+    """Name the Python files of some directories by what they hold."""
+    files = sorted(path for part in parts for path in (ROOT / part).rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
+
+
+def find_function(file: str, site: int) -> str | None:
+    """Name the function in which a place of a module is, as what runs names it; None outside of all."""
+    parsed = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    node = list(sites(parsed))[site][0]
+    found = None
+    for one in ast.walk(parsed):  # outer ones come first
+        if isinstance(one, ast.FunctionDef) and any(part is node for body in one.body for part in ast.walk(body)):
+            found = f"{file}:{min([one.lineno, *(decorator.lineno for decorator in one.decorator_list)])}"
+    return found
+
+
+def choose_tests(mutant: dict[str, Any], reached: dict[str, tuple[float, list[str]]]) -> list[str]:
+    """List the tests that reach what a mutant changes, the quickest first."""
+    function = find_function(mutant["file"], mutant["site"])
+    tests = {name: told for name, told in reached.items() if name}
+    if function is None or function in reached[""][1]:  # tests share what it makes
+        start = f"{mutant['file']}:"
+        is_chosen = {name: any(one.startswith(start) for one in told[1]) for name, told in tests.items()}
+        own = f"tests/{mutant['file'].split('/')[2]}/"
+        chosen = [name for name in tests if is_chosen[name] or name.startswith(own)]
+    else:
+        chosen = [name for name, told in tests.items() if function in told[1]]
+    return sorted(chosen, key=lambda name: tests[name][0])
+
+
+def try_mutant(
+    mutant: dict[str, Any], place: Path, reached: dict[str, tuple[float, list[str]]], named: list[str] | None
+) -> dict[str, Any]:
+    """Run the tests that reach what a mutant changes, or those that are named; tell which of them killed it."""
     told = write_mutant(mutant, place)
-    told["killed_by"] = find_failure(mutant["file"].split("/")[2], place, tests, Path(mutant["file"]).stem)
+    told["killed_by"] = find_failure(place, named, 600) if named else find_killer(mutant, place, reached)
     shutil.copy(ROOT / mutant["file"], place / mutant["file"])
     return told
 
 
-def order_tests(room: str, place: Path, stem: str) -> list[str]:
-    """List the files with tests of a room, those that are named like the mutant's file first."""
-    folders = [place / name for name in TESTS[room]]
-    found = [path for one in folders for path in (sorted(one.rglob("test_*.py")) if one.is_dir() else [one])]
-    is_own = {path: stem.rstrip("s") in path.stem for path in found}
-    return [str(path.relative_to(place)) for path in sorted(found, key=lambda path: not is_own[path])]
-
-
-def find_failure(room: str, place: Path, tests: list[str] | None = None, stem: str = "") -> str | None:
-    """Run the tests of a room, or those that are named, on a copy of the tree; tell what failed."""
-    paths = os.pathsep.join(str(place / part) for part in ("src", "tests"))
-    environment = {**os.environ, "PYTHONPATH": paths, "HYPOTHESIS_PROFILE": "quick", "PYTHONDONTWRITEBYTECODE": "1"}
-    environment["NUMBA_DISABLE_JIT"] = "1"
-    slice_of_trees = f"from fuzz.rules_campaign import judge_some; judge_some({TREES})"
-    pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not long and not program"]
-    pytest += ["-k", SLOW, "-W", "ignore:overflow:RuntimeWarning"]  # sums of bits wrap, which only numpy tells of
-    steps = {
-        "brute force": [sys.executable, "-c", slice_of_trees],
-        "tests": [*pytest, *(tests or order_tests(room, place, stem))],
-    }
-    if tests:
-        del steps["brute force"]
-    for name, command in steps.items():
-        run = subprocess.run(command, cwd=place, env=environment, capture_output=True, preexec_fn=_limit, check=False)
-        if run.returncode:
-            return "it does not end" if run.returncode == -signal.SIGXCPU else name
-    return None
+def find_killer(mutant: dict[str, Any], place: Path, reached: dict[str, tuple[float, list[str]]]) -> str | None:
+    """Run the quick tests, then brute force, then the others; tell what failed."""
+    tests = choose_tests(mutant, reached)
+    seconds, first = 0.0, 0
+    while first < len(tests) and seconds < FIRST:
+        seconds += reached[tests[first]][0]
+        first += 1
+    if first and (failed := find_failure(place, tests[:first], seconds)):
+        return failed
+    if in_fork(place, 120, judge_trees)[0]:
+        return "brute force"
+    return find_failure(place, tests[first:], sum(reached[one][0] for one in tests[first:])) if tests[first:] else None
 
 
 def main() -> None:
@@ -199,29 +334,30 @@ def main() -> None:
     if asked.store is not None:
         asked.store.write_text(json.dumps(sum_up(done, asked.seed), indent=1) + "\n", encoding="utf-8")
         return
+    source = digest(*(f"src/secateur/{room}" for room in ROOMS))
+    if any(told.get("source") != source for told in done):
+        sys.exit(f"The mutants in {log} are of other sources, whose places have moved: name another --place.")
+    os.environ |= {"HYPOTHESIS_PROFILE": "quick", "NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    for name in LOADED:
+        importlib.import_module(name)
     with tempfile.TemporaryDirectory(prefix="mutants-") as created:
         place = Path(created)
         for part in ("src", "tests", "benchmarks", "pyproject.toml", "docs"):
-            source = ROOT / part
-            (shutil.copytree if source.is_dir() else shutil.copy)(source, place / part)  # type: ignore[operator]
+            (shutil.copytree if (ROOT / part).is_dir() else shutil.copy)(ROOT / part, place / part)  # type: ignore[operator]
+        reached = {} if asked.again and asked.tests else find_reached(place, asked.place)
         if asked.again:
             explained = json.loads(WHY.read_text(encoding="utf-8"))
             for told in done:
                 if told["killed_by"] is None and name_of(told) not in explained:
-                    again = try_mutant({key: told[key] for key in ("file", "site", "kind")}, place, asked.tests)
+                    again = try_mutant(told, place, reached, asked.tests)
                     print(f"{name_of(told)}: now {again['killed_by']}", flush=True)
                     told["killed_by"] = again["killed_by"] and f"{again['killed_by']}, added for it"
             log.write_text("".join(json.dumps(told) + "\n" for told in done), encoding="utf-8")
             return
-        drawn = draw(asked.count, asked.seed)[len(done) :]
-        for room in sorted({mutant["file"].split("/")[2] for mutant in drawn}):
-            if (failed := find_failure(room, place)) is not None:
-                sys.exit(f"In {room}, {failed} fail without a mutant, and would kill them all: mend that first.")
-        for mutant in drawn:
-            told = try_mutant(mutant, place)
+        for mutant in draw(asked.count, asked.seed)[len(done) :]:
+            told = {**try_mutant(mutant, place, reached, None), "source": source}
             verdict = f"killed by {told['killed_by']}" if told["killed_by"] else "SURVIVES"
             print(f"{told['file']}:{told['line']} {told['before']} -> {told['after']}: {verdict}", flush=True)
-            done.append(told)
             with log.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(told) + "\n")
 
