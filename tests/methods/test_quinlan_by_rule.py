@@ -78,7 +78,7 @@ def evidence_of(model: Any, X: Any, y: Any, weights: Any = None) -> RowEvidence:
 
 @pytest.mark.parametrize(("n_classes", "missing"), [(2, False), (3, True)])
 def test_many_rows_of_several_blocks_give_the_same(n_classes: int, missing: bool) -> None:
-    model, X, y = grown(10_000, n_classes, missing=missing, seed=n_classes)
+    model, X, y = grown(4_000, n_classes, missing=missing, seed=n_classes)
     found = simplify(model, X, y, True)
     check_same(found, simplify(model, X, y, False))
     assert {"certainty-kept", "not-significant", "significant"} <= {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from drawing import draw
 from net import make_stored_answers
 
 NEAR = 1e-12
@@ -44,7 +45,8 @@ def is_same(stored: Any, found: Any) -> bool:
     return bool(stored == found)
 
 
-@pytest.mark.parametrize("name", make_stored_answers.PROBLEMS)
+@pytest.mark.drawn
+@pytest.mark.parametrize("name", draw(make_stored_answers.PROBLEMS, 15))
 def test_a_tree_has_the_stored_answers(name: str, stored: dict[str, Any]) -> None:
     found = make_stored_answers.compute(name)
     assert found["tree"] == stored[name]["tree"], "this release of scikit-learn fits another tree"
@@ -52,7 +54,8 @@ def test_a_tree_has_the_stored_answers(name: str, stored: dict[str, Any]) -> Non
     assert not differences, "\n".join([f"{len(differences)} differences:", *differences[:30]])
 
 
-@pytest.mark.parametrize("name", make_stored_answers.PROBLEMS)
+@pytest.mark.drawn
+@pytest.mark.parametrize("name", draw(make_stored_answers.PROBLEMS, 15))
 def test_lists_of_classes_in_one_section_are_those_before_there_were_sections(
     name: str, stored_lists: dict[str, Any]
 ) -> None:

@@ -239,7 +239,7 @@ def draw_audits(n_audits: int) -> Iterator[tuple[Audit, Audit]]:
 
 def test_only_an_earlier_audit_keeps_false_alarms_rare_and_the_other_comparison_says_so() -> None:
     """Nothing changes here but the rows. Against training rows a fall is found all the same: trees are fitted."""
-    audits = list(draw_audits(200))
+    audits = list(draw_audits(100))
     against_training, since = (
         np.mean([bool(one.per_line.moved) for one in side]) for side in zip(*audits, strict=True)
     )

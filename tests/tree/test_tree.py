@@ -559,7 +559,7 @@ def test_rounding_down_leaves_its_input_alone() -> None:
 
 # Deep trees.
 
-DEEPER_THAN_THE_STACK = 3000
+DEEPER_THAN_THE_STACK = 1500
 
 
 def chain(depth: int, n_features: int = 3) -> Tree:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from drawing import draw
+from drawing import PROFILE, draw
 from forged_files import Content, sign_again
 from library_versions import make_bins
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -181,6 +181,15 @@ def path_of(steps: tuple[Any, ...]) -> str:
     return path
 
 
+@cache
+def fields_of(form: str) -> dict[str, list[tuple[tuple[Any, ...], Any]]]:
+    """The changes of a form, by the path of what they change."""
+    fields: dict[str, list[tuple[tuple[Any, ...], Any]]] = {}
+    for steps, other in changes(stored(form).content):
+        fields.setdefault(path_of(steps), []).append((steps, other))
+    return fields
+
+
 def verdict_of(text: str, form: Stored, rows: bool = True, model: bool = True) -> str | tuple[str, ...]:
     """What a file is rejected with, or what the checker finds; else what it names as unchecked."""
     given = (form.X, form.y) if rows else ()
@@ -275,10 +284,13 @@ def test_the_files_hold_and_every_field_is_declared(form: str) -> None:
 @pytest.mark.drawn
 @pytest.mark.parametrize("form", FORMS)
 def test_a_change_of_every_field_is_noticed(form: str) -> None:
-    fields: dict[str, list[tuple[tuple[Any, ...], Any]]] = {}
-    for steps, other in changes(stored(form).content):
-        fields.setdefault(path_of(steps), []).append((steps, other))
-    assert judge(form, [one for same in fields.values() for one in draw(same, 1)]) == []
+    chosen = []
+    for path, same in fields_of(form).items():
+        # What is checked alike in all forms is changed in a third of those that have it, the first among them.
+        having = [other for other in FORMS if path in fields_of(other)]
+        if PROFILE == "thorough" or not path.startswith("tree") or having.index(form) % 3 == 0:
+            chosen += draw(same, 1)
+    assert judge(form, chosen) == []
 
 
 @pytest.mark.drawn
