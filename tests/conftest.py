@@ -70,7 +70,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Set the number of examples of tests that ask for none."""
+    """Set the number of examples of tests that ask for none, and let each worker have one processor."""
+    # Libraries that share the work of a small fit among threads wait for one another, and use up the processors in it.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     if PROFILE not in EXAMPLES:
         raise pytest.UsageError(f"HYPOTHESIS_PROFILE must be one of {', '.join(EXAMPLES)}, not {PROFILE!r}.")
     # A change is judged by what it changes, not by the draw of the day.

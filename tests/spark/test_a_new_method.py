@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rows import doors
 
 import secateur
 
@@ -26,7 +27,6 @@ def careless(rows, y, **settings):
     return secateur.simplify(doors.TREE, rows, y, method="C-1", each_leaf=True, **settings)
 
 warnings.simplefilter("ignore")
-doors.FRAME.to_parquet("t.parquet")
 settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 df = open_session("local[1]", **settings).createDataFrame(pa.Table.from_pandas(doors.FRAME, preserve_index=False))
 made = [careless(rows, "outcome", floor=0.8) for rows in (doors.FRAME, "t.parquet", df)]
@@ -48,12 +48,13 @@ print(json.dumps({
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package with one file more."""
+    """The package with one file more, beside a table."""
     pytest.importorskip("pyspark")
     place = tmp_path_factory.mktemp("house")
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(secateur.__file__).parent, place / "secateur", ignore=ignored)
     shutil.copy(FILE, place / "secateur" / "methods" / "careless.py")
+    doors.FRAME.to_parquet(place / "t.parquet")
     return place
 
 
