@@ -17,40 +17,75 @@ function reachable(values) {
   return { leaves, next };
 }
 
-// The classes that the list gives to some completion; lines that a known value contradicts are out.
-function possibleClasses(values, leaves) {
+const MOST_VISITS = 3000;
+
+// The lines that decide some completion, and whether no others are among them: beyond many visits, they are all that no
+// known value contradicts.
+function possibleLines(values) {
   const list = listNow();
-  if (list.is_exact) return [...new Set(leaves.map((leaf) => tree.leaf_class[leaf]))];
   const held = toFeatures(values.map((entry) => entry ?? null));
-  const fails = (link) => values[fieldOfLink(link)] !== undefined && goesLeft(parent[link], held, list.limit) !== (isLeft[link] === 1);
-  return [...new Set(list.lines.filter((one) => !one.kept.some(fails)).map((one) => one.class))];
+  const isKnown = (link) => values[fieldOfLink(link)] !== undefined;
+  const fails = (link) => isKnown(link) && goesLeft(parent[link], held, list.limit) !== (isLeft[link] === 1);
+  const open = (line) => list.lines[line].kept.filter((link) => !isKnown(link));
+  const left = list.sections.map((_, section) => linesOf(list, section).filter((line) => !list.lines[line].kept.some(fails)));
+  const found = new Set();
+  let visits = 0;
+  const visit = (links, lines) => {
+    visits += 1;
+    if (visits > MOST_VISITS || lines.every((line) => found.has(line))) return;
+    const [line, ...later] = lines;
+    const asked = open(line).filter((link) => !links.includes(link));
+    if (!isEmpty([...links, ...asked], list.limit)) found.add(line);
+    asked.forEach((link, place) => {
+      const rest = [...links, ...asked.slice(0, place), siblingOf(link)];
+      if (!isEmpty(rest, list.limit)) visit(rest, later);
+    });
+  };
+  for (const [section, lines] of left.entries()) {
+    const heading = list.sections[section].filter((link) => !isKnown(link));
+    if (lines.length && !isEmpty(heading, list.limit)) visit(heading, lines);
+  }
+  return visits > MOST_VISITS ? [left.flat(), false] : [[...found].sort((a, b) => a - b), true];
 }
 
-// Mark the field that is asked next; null where the answer is certain.
-function showNext() {
-  const { leaves, next } = reachable(entries);
-  const isSure = possibleClasses(entries, leaves).length === 1;
-  const place = isSure ? null : next;
-  document.querySelectorAll("#row-fields .field").forEach((one) => one.classList.toggle("next", Number(one.dataset.field) === place));
-  return place;
+// What is still open: the classes and lines of all completions, the leaves of the tree, and the field to ask next, null where
+// the class is certain. An exact list asks as its tree does; another one, for what most of the lines ask that are left.
+function findOpen(values) {
+  const list = listNow();
+  const { leaves, next } = reachable(values);
+  const [lines, isWhole] = possibleLines(values);
+  const classes = [...new Set(list.is_exact && !isWhole ? leaves.map((leaf) => tree.leaf_class[leaf]) : lines.map((line) => list.lines[line].class))];
+  if (classes.length === 1) return { classes, lines, leaves, next: null };
+  if (list.is_exact) return { classes, lines, leaves, next };
+  const times = new Map();
+  for (const line of lines) for (const place of new Set(list.lines[line].kept.map(fieldOfLink))) if (values[place] === undefined) times.set(place, (times.get(place) ?? 0) + 1);
+  return { classes, lines, leaves, next: [...times.keys()].reduce((best, place) => (times.get(place) > times.get(best) ? place : best)) };
+}
+
+function showNext(next) {
+  document.querySelectorAll("#row-fields .field").forEach((one) => one.classList.toggle("next", Number(one.dataset.field) === next));
 }
 
 // What can be said of a row while some fields are not known: the answer if all completions get one, else what is asked next.
-function showPartly(next) {
-  const { leaves } = reachable(entries);
-  const classes = possibleClasses(entries, leaves);
-  const rows = leaves.map((leaf) => data.rules[ruleOfLeaf.get(leaf)]);
-  const total = rows.reduce((sum, one) => sum + (one.source_support ?? NaN), 0);
+function showPartly({ classes, lines, leaves, next }) {
+  const list = listNow();
   const open = data.form.fields.filter((_, place) => entries[place] === undefined).length;
-  const what = next === null ? [make("h3", {}, chip(classes[0], 120)), make("p", {}, `certain, whatever the ${plural(open, "field", "fields")} left ${open === 1 ? "holds" : "hold"}`)] : [make("h3", {}, "Not certain yet"), make("p", {}, "next: ", make("b", {}, data.form.fields[next].name))];
+  const bands = new Set(lines.map((line) => (byId("cuts").hidden ? null : bandOf(list.lines[line]))));
+  const certain = `certain, whatever the ${open === 1 ? "field" : `${open} fields`} left ${open === 1 ? "holds" : "hold"}`;
+  const what = next === null ? [make("h3", {}, chip(classes[0], 120)), ...(bands.size === 1 ? actionOf(list.lines[lines[0]]) : []), make("p", {}, certain)] : [make("h3", {}, "Not certain yet"), make("p", {}, "next: ", make("b", {}, data.form.fields[next].name))];
   byId("row-answer").replaceChildren(...what);
-  const parts = classes.map((own) => {
-    const some = rows.filter((one) => one.class === own);
-    const part = some.reduce((sum, one) => sum + (one.source_support ?? NaN), 0);
-    return make("li", {}, make("span", { class: "mark" }, "•"), chip(own, 60), Number.isFinite(total) && total ? ` ${plural(some.length, "leaf", "leaves")}, ${share(part / total)} of the training rows there` : ` ${plural(some.length, "leaf", "leaves")}`);
-  });
+  const some = lines.slice(0, 6).map((line) => make("li", {}, make("span", { class: "mark" }, "•"), chip(list.lines[line].class, 60), ` line ${line + 1}: `, decidedWords(list.lines[line])));
+  const more = lines.length > 6 ? make("li", {}, make("span", { class: "mark" }, "•"), `and ${plural(lines.length - 6, "more line", "more lines")}`) : null;
+  const isOwn = leaves.length === 1 && list.is_exact;
+  const grounds = isOwn ? groupLinks(keptLinks(ruleOfLeaf.get(leaves[0])), [], list.words) : [];
   const strange = outsideWords();
-  byId("row-said").replaceChildren(...[strange ? make("p", { class: "odds" }, strange) : null, make("h4", {}, `${plural(leaves.length, "leaf is", "leaves are")} still possible`), make("ul", {}, parts)].filter(Boolean));
+  byId("row-said").replaceChildren(...[
+    strange ? make("p", { class: "odds" }, strange) : null,
+    grounds.length ? make("h4", {}, "Because") : null,
+    grounds.length ? make("ul", {}, grounds.map(metItem)) : null,
+    make("h4", {}, lines.length === 1 ? "The line that decides" : `${lines.length} lines may decide`),
+    make("ul", {}, [...some, more].filter(Boolean)),
+  ].filter(Boolean));
   byId("letter-text").value = "";
 }
 

@@ -7,11 +7,11 @@ data.form.fields.forEach((field, place) => { for (const feature of field.feature
 const fieldOfLink = (link) => fieldOfFeature.get(tree.feature[parent[link]]);
 
 // What the links on one field leave it: limits of a number, or the places of labels; and whether it may be missing.
-function roomOf(field, links) {
+function roomOf(field, links, limits = tree.limit) {
   const known = field.known;
   const room = { low: known?.low ?? -Infinity, high: known?.high ?? Infinity, codes: null, missing: field.takes_missing && (known ? known.missing : true), lower: null, upper: null };
   if (field.kind === "group") {
-    room.codes = placesOf(field).filter((place) => links.every((link) => (field.features[place] === tree.feature[parent[link]] ? 1 : 0) <= tree.limit[parent[link]] === (isLeft[link] === 1)));
+    room.codes = placesOf(field).filter((place) => links.every((link) => (field.features[place] === tree.feature[parent[link]] ? 1 : 0) <= limits[parent[link]] === (isLeft[link] === 1)));
     return room;
   }
   if (field.kind !== "number") room.codes = field.kind === "cells" ? [...Array(field.cuts.length + 1).keys()] : placesOf(field).filter((place) => !known?.codes || known.codes.includes(place));
@@ -19,13 +19,19 @@ function roomOf(field, links) {
     const node = parent[link];
     const isUpper = isLeft[link] === 1;
     room.missing &&= (tree.missing_left[node] === 1) === isUpper;
-    const limit = tree.limit[node] ?? Infinity;
+    const limit = limits[node] ?? Infinity;
     if (room.codes) room.codes = room.codes.filter((code) => leftCodes.get(node).has(code) === isUpper);
     else if (isUpper && limit < room.high) [room.high, room.upper] = [limit, link];
     else if (!isUpper && limit > room.low) [room.low, room.lower] = [limit, link];
   }
   return room;
 }
+
+// Whether links leave some field nothing.
+const isEmpty = (links, limits) => [...new Set(links.map(fieldOfLink))].some((place) => {
+  const room = roomOf(data.form.fields[place], links.filter((link) => fieldOfLink(link) === place), limits);
+  return !room.missing && (room.codes ? !room.codes.length : !(room.low < room.high));
+});
 
 const placesOf = (field) => [...Array(field.labels.length + (field.takes_unlisted ? 1 : 0)).keys()];
 
@@ -91,8 +97,22 @@ function changeText(field, room, entry) {
     const binding = [room.lower, room.upper].filter((link) => link !== null);
     return binding.length ? binding.map((link) => tree.conditions[link].replace(/ or is missing$/u, "")).join(" and ") : `${field.name} not missing`;
   }
-  if (field.kind === "cells") return `${field.name} = ${entryText(field, entry)}`;
+  if (field.kind === "cells") return cellsText(field, room.codes);
   return labelsText(field, room.codes);
+}
+
+function cellsText(field, codes) {
+  const ends = [-Infinity, ...field.cuts, Infinity];
+  const runs = [];
+  for (const code of codes) {
+    if (runs.at(-1)?.at(-1) === code - 1) runs.at(-1)[1] = code;
+    else runs.push([code, code]);
+  }
+  return runs.map(([first, last]) => {
+    const [low, high] = [ends[first], ends[last + 1]];
+    if (!Number.isFinite(high)) return Number.isFinite(low) ? `${field.name} > ${number(low)}` : `${field.name} not missing`;
+    return Number.isFinite(low) ? `${number(low)} < ${field.name} ≤ ${number(high)}` : `${field.name} ≤ ${number(high)}`;
+  }).join(" or ");
 }
 
 function labelsText(field, codes) {
@@ -102,33 +122,55 @@ function labelsText(field, codes) {
   return others.length <= 3 ? `${field.name}: anything but ${read(others)}` : `${field.name}: one of ${codes.length}, such as ${read(codes.slice(0, 1))}`;
 }
 
-// Ways as a person reads them: what asks the same is told once, and labels of one column that lead to one class together.
+// Ways as a person reads them: those that differ in one field alone and touch there are one, as in Python.
 function joinWays(ways) {
-  const joined = new Map();
-  for (const way of ways) {
-    const [first] = way.changes;
-    const byLabel = way.changes.length === 1 && first.codes !== null;
-    const byNumber = way.changes.length === 1 && data.form.fields[first.place].kind === "number" && first.entry !== null;
-    if (byNumber) {
-      const beside = [...joined.values()].find((other) => other.class === way.class && other.changes.length === 1 && other.changes[0].place === first.place && other.changes[0].entry !== null && other.changes[0].room.low <= first.room.high && first.room.low <= other.changes[0].room.high);
-      if (beside) {
-        const [one, two] = [beside.changes[0].room, first.room];
-        const low = one.low <= two.low ? one : two;
-        const high = one.high >= two.high ? one : two;
-        const room = { ...one, low: low.low, lower: low.lower, high: high.high, upper: high.upper };
-        beside.changes = [{ ...beside.changes[0], room, text: changeText(data.form.fields[first.place], room, beside.changes[0].entry) }];
-        continue;
-      }
-    }
-    const key = `${way.class} ${byLabel ? first.place : way.changes.map((change) => change.text).join(" and ")}`;
-    const known = joined.get(key);
-    if (!known) joined.set(byNumber ? `${key} ${joined.size}` : key, { ...way });
-    else if (byLabel) {
-      const codes = [...new Set([...known.changes[0].codes, ...first.codes])].sort((a, b) => a - b);
-      joined.set(key, { ...known, changes: [{ ...known.changes[0], codes, text: labelsText(data.form.fields[first.place], codes) }] });
-    }
+  const alike = new Map();
+  for (const way of ways.toSorted((a, b) => ruleOfLeaf.get(a.leaf) - ruleOfLeaf.get(b.leaf))) {
+    const key = [way.class, ...way.changes.map((change) => change.place)].join(" ");
+    if (alike.has(key)) alike.get(key).push(way);
+    else alike.set(key, [way]);
   }
-  return [...joined.values()];
+  return [...alike.values()].flatMap(mergeWays).sort((a, b) => a.far - b.far);
+}
+
+function mergeWays(ways) {
+  const left = ways.slice();
+  const merged = [];
+  while (left.length) {
+    const way = left.shift();
+    const beside = left.findIndex((other) => touches(way, other));
+    if (beside < 0) merged.push(way);
+    else left[beside] = joinTwo(way, left[beside]);
+  }
+  return merged;
+}
+
+const sameRoom = (one, other) => one.low === other.low && one.high === other.high && one.missing === other.missing && String(one.codes) === String(other.codes);
+const hasNumber = (room) => room.low < room.high;
+
+function touches(way, other) {
+  const differing = way.changes.flatMap(({ room }, at) => (sameRoom(room, other.changes[at].room) ? [] : [[room, other.changes[at].room]]));
+  if (differing.length !== 1) return !differing.length;
+  const [[one, two]] = differing;
+  return one.codes !== null || !hasNumber(one) || !hasNumber(two) || Math.max(one.low, two.low) <= Math.min(one.high, two.high);
+}
+
+// The nearer of two ways tells what to enter; what it may be is what either allows.
+function joinTwo(way, other) {
+  const near = other.far < way.far ? other : way;
+  const changes = near.changes.map((change, at) => {
+    const [one, two] = [way.changes[at].room, other.changes[at].room];
+    if (sameRoom(one, two)) return change;
+    const missing = one.missing || two.missing;
+    let room = { ...one, missing, codes: one.codes && [...new Set([...one.codes, ...two.codes])].sort((a, b) => a - b) };
+    if (one.codes === null && !(hasNumber(one) && hasNumber(two))) room = { ...(hasNumber(one) ? one : two), missing };
+    else if (one.codes === null) {
+      const [low, high] = [one.low <= two.low ? one : two, one.high >= two.high ? one : two];
+      room = { ...one, missing, low: low.low, lower: low.lower, high: high.high, upper: high.upper };
+    }
+    return { ...change, room, codes: change.codes && room.codes, text: changeText(data.form.fields[change.place], room, change.entry) };
+  });
+  return { ...near, changes };
 }
 
 // All ways with the fewest fields to change, nearest first: for each, the leaf, its class, and the entries.
@@ -147,7 +189,7 @@ function nearestChanges(entries) {
     if (found.length && changed.size > found[0].changes.length) break;
     if ([...changed].some((place) => locked.has(place))) continue;
     const changes = [];
-    for (const place of changed) {
+    for (const place of [...changed].sort((a, b) => a - b)) {
       const field = data.form.fields[place];
       const room = roomOf(field, rule.links.filter((link) => fieldOfLink(link) === place));
       const entry = entryIn(field, room, entries[place]);

@@ -18,6 +18,7 @@ const goneOf = data.rules.map((rule) => new Set(rule.deleted));
 
 // A number as the tree holds it.
 const asHeld = (value) => (isNarrowFloat ? Math.fround(value) : value);
+const siblingOf = (link) => (isLeft[link] ? tree.right : tree.left)[parent[link]];
 const isLeaf = (node) => tree.left[node] < 0;
 
 function pathTo(node) {

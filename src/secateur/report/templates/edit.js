@@ -153,17 +153,13 @@ function countCells(list) {
 // Regions in which a list gives another class than the tree, leaf by leaf; they do not overlap.
 function changedRegions(list) {
   const found = [];
-  const isEmpty = (links) => [...new Set(links.map(fieldOfLink))].some((place) => {
-    const room = roomOf(data.form.fields[place], links.filter((link) => fieldOfLink(link) === place));
-    return !room.missing && (room.codes ? !room.codes.length : !(room.low < room.high));
-  });
   const visit = (links, lines, own) => {
     if (found.length > MOST_REGIONS || lines.every((one) => one.class === own)) return;
     const [first, ...later] = lines;
     const asked = first.kept.filter((link) => !links.includes(link));
     if (first.class !== own && !isEmpty([...links, ...asked])) found.push({ links: [...links, ...asked], tree: own, list: first.class });
     asked.forEach((link, place) => {
-      const rest = [...links, ...asked.slice(0, place), isLeft[link] ? tree.right[parent[link]] : tree.left[parent[link]]];
+      const rest = [...links, ...asked.slice(0, place), siblingOf(link)];
       if (!isEmpty(rest)) visit(rest, later, own);
     });
   };

@@ -198,8 +198,9 @@ function showVerdict() {
     byId("row-said").replaceChildren();
     return;
   }
-  const next = showNext();
-  if (next !== null || entries.includes(undefined)) return showPartly(next);
+  const open = entries.includes(undefined) ? findOpen(entries) : { next: null };
+  showNext(open.next);
+  if (entries.includes(undefined)) return showPartly(open);
   const list = listNow();
   const found = decide(entries);
   const one = list.lines[found.line];

@@ -48,4 +48,4 @@ addEventListener("beforeprint", () => {
   showRules();
 });
 addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
-window.secateur = { data, decide, nearestChanges, setEntries, priceHere, changedRegions, listNow, entries: () => entries };
+window.secateur = { data, decide, nearestChanges, joinWays, keptLinks, locked, findOpen, setEntries, priceHere, showEdited: (edits) => showEdits(priceHere(edits)), changedRegions, listNow, entries: () => entries };
