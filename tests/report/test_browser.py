@@ -1299,8 +1299,8 @@ def test_the_desk_shows_list_case_and_cut_offs_at_once(browser: Any, tmp_path: P
         said = page.locator("#cuts-said").text_content()
         assert said.startswith(f"misses {missed} of {total} malignant · flags {flagged} that are not")
         by_hand = int(np.sum(rows[1]))
-        not_priced = f", without what it costs to look at {by_hand} by hand" if by_hand else ""
-        assert said.endswith(f"cost {5 * missed + flagged}{not_priced}")
+        not_priced = f", looking at {by_hand} by hand not counted" if by_hand else ""
+        assert said.endswith(f"cost {5 * missed + flagged:,}{not_priced}")
     answered = page.evaluate(
         "(({ line }) => secateur.listNow().lines[line].share)(secateur.decide(secateur.entries()))"
     )

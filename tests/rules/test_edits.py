@@ -133,6 +133,29 @@ def test_rounded_limits_are_short_and_move_no_training_row() -> None:
     assert all("<" in one for one in moved)
 
 
+def test_rounded_limits_are_compared_with_the_tree_that_was_fitted() -> None:
+    some = np.random.default_rng(1).permutation(len(X))[:80]
+    model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X[some], Y[some])
+    edited = secateur.simplify(model, X[some], Y[some]).rounded()
+    said, given = model.predict(X), edited.predict(X)
+    moved = np.flatnonzero(said != given)
+    assert len(moved)
+    audit = edited.audit(X, Y)
+    assert audit.agreement == pytest.approx(100 * (said == given).mean())
+    assert audit.tree_accuracy == pytest.approx(100 * (said == Y).mean())
+    assert not edited.keeps_shares
+    assert "kept within" not in str(edited)
+    for row, own in zip(X[moved], said[moved], strict=True):
+        told = edited.explain(row, changes=True)
+        assert told.tree_prediction == own != told.prediction
+        assert all(one.low < np.float32(row[one.feature]) <= one.high for one in told.own_rule.whole_conditions)
+        assert "would be another" not in told.letter()  # changes are those of the tree's answer
+        (region,) = [one for one in edited.changed() if all(c.low < row[c.feature] <= c.high for c in one.conditions)]
+        assert (region.tree_class, region.list_class) == (str(own), str(told.prediction))
+    limits = {f"<= {limit!r}" for limit in edited.source_tree.threshold[~edited.tree.is_leaf].tolist()}
+    assert all(limit in edited.to_smtlib() for limit in limits)
+
+
 def test_a_limit_of_lines_strikes_the_cheapest_first() -> None:
     rules = make(sections=1, tolerance=1)
     prices = []

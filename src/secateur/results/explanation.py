@@ -131,7 +131,7 @@ class Explanation:
     @cached_property
     def text(self) -> str:
         """The explanation in words."""
-        ways = () if self._seen.locked is None else _describe_changes(self.changes)
+        ways = () if self._seen.locked is None else _describe_changes(self.changes, self._seen.rules.is_exact)
         return "\n".join([*_warn_of_unseen(self._seen.rules.tree, self._seen.unseen), *_describe(self._seen), *ways])
 
     @cached_property
@@ -184,7 +184,7 @@ class Explanation:
         }
 
     def letter(self) -> str:
-        """Write the answer with at most four reasons, and with what would change it if that was asked for.
+        """Write the answer with at most four reasons, and of an exact list, if asked for, with what would change it.
 
         The reasons are those of the row's own leaf, as its rule was shortened; of a list that may differ from the tree,
         those of the line.
@@ -198,7 +198,7 @@ class Explanation:
             reasons.append(f"- {asked}" + (f" (here {here.removeprefix(f'{one.name} is ')})" if here else ""))
         rest = [f"- and {count_of(len(reasons) - MOST_REASONS, 'further condition')}"] if reasons[MOST_REASONS:] else []
         lines = [f"Answer: {self.rule.class_name}", "", "Reasons:", *reasons[:MOST_REASONS], *rest]
-        if self.changes:
+        if self.changes and self.rule._rules.is_exact:  # of other lists, they may not change the answer
             ways = [f"- {' and '.join(way.asks)}: {way.class_name}" for way in self.changes[:MOST_REASONS]]
             lines += ["", "The answer would be another with:", *ways]
         return "\n".join(lines) + "\n"
@@ -297,7 +297,7 @@ class _Seen:
         rules, paths, layout = self.rules, self.rules.paths, self.rules.layout
         if layout is None:
             return {}
-        section = int(rules.section_of_leaf[self.own])
+        section = self.line._section
         first, last = layout.starts[section] + section, layout.starts[section + 1] + section
         missed = np.flatnonzero(~rules.deleted & ~find_held(rules, self.cells)[paths.links])
         line = rules.line_of_place[paths.rule[missed]]
@@ -336,13 +336,14 @@ def explain_rows(
     return found[0] if len(found) == 1 else found
 
 
-def _describe_changes(ways: Sequence[Change]) -> list[str]:
+def _describe_changes(ways: Sequence[Change], is_exact: bool) -> list[str]:
     """Say what would get the row another class from the tree."""
     if not ways:
         return ["No change of the columns that may change gets another class."]
     n = len(ways[0].columns)
     first = "One change is enough" if n == 1 else f"It takes {n} changes"
-    return [f"{first} for another class:", *(f"  {' and '.join(way.asks)}: {way.class_name}" for way in ways)]
+    whose = "" if is_exact else " from the tree"
+    return [f"{first} for another class{whose}:", *(f"  {' and '.join(way.asks)}: {way.class_name}" for way in ways)]
 
 
 def _warn_of_unseen(tree: Tree, unseen: Mapping[int, Any]) -> list[str]:
@@ -425,7 +426,7 @@ def _describe_own_leaf(seen: _Seen) -> str:
     links = rules.paths.links[rules.paths.entries(place)]
     class_id = int(rules.paths.leaf_class[place])
     name = rules.tree.class_names[class_id]
-    where = f"leaf {int(rules.paths.leaf_ids[place])}: {join_asked(read_asked(rules, links))}"
+    where = f"leaf {int(rules.paths.leaf_ids[place])}: {join_asked(read_asked(rules.each_leaf, links))}"
     said = f"But the tree itself says {name}" if seen.differs else f"The tree says {name} too"
     if rules.tree.is_regression:
         value = read_amount(float(rules.leaf_answers[place]))

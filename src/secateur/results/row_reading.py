@@ -228,7 +228,7 @@ def find_changes(rules: Rules, cells: NDArray[Any], locked: Collection[str | int
     those with a condition on the path that the row fails, and the fewest of them over all leaves of another class is
     exact. Locked columns, by name or index, cannot change.
     """
-    tree, paths = rules.tree, rules.paths
+    tree, paths = rules.source_tree, rules.paths
     tree.require_classes("Finding changes of a row")
     fixed = find_subjects(tree, locked)
     own = int(tree.leaf_class[int(apply_tree(tree, Rows.of(np.asarray(cells)[None, :]))[0])])

@@ -17,7 +17,7 @@ from secateur.rules.edits import Edit, Edits, Price, count_price, read_edit
 from secateur.rules.lines import MOST_LEAVES, Layout, count_lines, find_next_lines, find_open
 from secateur.rules.rule import Rule
 from secateur.tree.columns import find_cuts
-from secateur.tree.regions import regions_of_links
+from secateur.tree.regions import meet_regions, read_links
 from secateur.words.conditions import MAX_DIGITS, ROUNDINGS, join_conditions, read_conditions
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Changed(NamedTuple):
     """A region in which an edited list gives another class than the tree."""
 
     text: str  # with exact numbers
-    conditions: tuple[Any, ...]  # the same, a column each
+    conditions: tuple[Any, ...]  # the same, a column each; where limits were rounded, the leaf's before the lines'
     tree_class: str  # names of the class that the tree gives its rows, and of the one that the list gives them
     list_class: str
 
@@ -147,10 +147,7 @@ class Editable:
         return self._edits.unseen
 
     def changed(self) -> tuple[Changed, ...]:
-        """Find exactly where the list gives another class than the tree: regions that do not overlap.
-
-        Rounded limits add the values between an old and a new limit, which are listed as they are.
-        """
+        """Find exactly where the list gives another class than the tree: regions that do not overlap."""
         return tuple(_find_changed(self._list))
 
     @property
@@ -217,7 +214,7 @@ def _apply(rules: Rules, edit: Edit) -> Rules:
             )
         edit = edit._replace(was=text)
     if edit.edit == "rounded":
-        made, edit = _round(rules, edit)
+        made, edit = _round(draft.finish(), edit)
     else:
         if edit.edit == "without":
             draft.leave_out(find_features(rules, edit.column), str(edit.column))
@@ -498,37 +495,38 @@ def _shorten_limit(limit: float, below: float, above: float) -> float:
 
 def _find_changed(rules: Rules) -> Iterable[Changed]:
     """List the regions in which a list gives another class than its tree, leaf by leaf."""
-    tree, paths, names = rules.tree, rules.paths, rules.tree.class_names
+    tree, source, paths, names = rules.tree, rules.source_tree, rules.paths, rules.tree.class_names
     class_ids = rules.class_ids.tolist()
-    decided_by, asked = find_open(rules)
-    found: list[tuple[list[int], int, int]] = []
+    found: list[tuple[list[int], list[int], int, int]] = []
 
-    def visit(links: list[int], lines: list[tuple[int, list[int]]], own: int) -> None:
-        if all(class_ids[line] == own for line, _ in lines):
-            return
-        if any(region.is_empty for region in regions_of_links(tree, paths, links).values()):
+    def is_possible(leaf: list[int], links: list[int]) -> bool:
+        regions = meet_regions([*read_links(source, paths, leaf), *read_links(tree, paths, links)])
+        return not any(region.is_empty for region in regions.values())
+
+    def visit(leaf: list[int], links: list[int], lines: list[tuple[int, list[int]]], own: int) -> None:
+        if all(class_ids[line] == own for line, _ in lines) or not is_possible(leaf, links):
             return
         if len(found) >= MOST_REGIONS:
             raise InputError(f"The list differs from the tree in more than {MOST_REGIONS} regions: look at rows.")
         (line, still), later = lines[0], lines[1:]
-        if class_ids[line] != own:
-            holds = [*links, *still]
-            if not any(region.is_empty for region in regions_of_links(tree, paths, holds).values()):
-                found.append((holds, own, class_ids[line]))
+        if class_ids[line] != own and is_possible(leaf, [*links, *still]):
+            found.append((leaf, [*links, *still], own, class_ids[line]))
         for place, link in enumerate(still):
-            visit([*links, *still[:place], int(paths.sibling[link])], later, own)
+            visit(leaf, [*links, *still[:place], int(paths.sibling[link])], later, own)
 
+    decided_by, asked = find_open(rules)
+    every = [(line.index, list(line.kept_ids)) for line in rules.lines]
     for place, own in enumerate(paths.leaf_class.tolist()):
-        links = paths.links[paths.entries(place)].tolist()
-        visit(links, [*asked.get(place, []), (decided_by[place], [])], own)
-    for links, own, given in found:
-        conditions = read_conditions(tree, paths, links)
+        leaf = paths.links[paths.entries(place)].tolist()
+        lines = [*asked.get(place, []), (decided_by[place], [])]
+        if source is not tree:  # limits were rounded: a leaf's rows may lie in other sections, too
+            lines = [one for one in every if is_possible(leaf, one[1])]
+        visit(leaf, [], lines, own)
+    for leaf, links, own, given in found:
+        if source is tree:
+            leaf, links = [*leaf, *links], []
+        conditions = (*read_conditions(source, paths, leaf), *read_conditions(tree, paths, links))
         yield Changed(join_conditions(conditions), conditions, names[own], names[given])
-    source = rules.source_tree
-    for node in np.flatnonzero(~tree.is_leaf & (source.upper != tree.upper) & ~np.isnan(tree.upper)).tolist():
-        low, high = sorted((float(source.upper[node]), float(tree.upper[node])))
-        name = tree.feature_name(int(tree.feature[node]))
-        yield Changed(f"{low!r} < {name} <= {high!r}", (), "either side of a limit", "the other side")
 
 
 def _name_column(rules: Rules, column: Any) -> str:

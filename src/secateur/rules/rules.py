@@ -126,6 +126,7 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
         if self.layout is None or self.choice is None:
             return self
         return self.change(
+            tree=self.source_tree,
             deletions=self.choice.deletions,
             covered_counts=self.choice.covered_counts,
             leaves=np.arange(self.paths.n_rules),

@@ -70,7 +70,7 @@ function showNext(next) {
 function showPartly({ classes, lines, leaves, next }) {
   const list = listNow();
   const open = data.form.fields.filter((_, place) => entries[place] === undefined).length;
-  const bands = new Set(lines.map((line) => (byId("cuts").hidden ? null : bandOf(list.lines[line]))));
+  const bands = new Set(lines.map((line) => pileOf(list.lines[line])));
   const certain = `certain, whatever the ${open === 1 ? "field" : `${open} fields`} left ${open === 1 ? "holds" : "hold"}`;
   const what = next === null ? [make("h3", {}, chip(classes[0], 120)), ...(bands.size === 1 ? actionOf(list.lines[lines[0]]) : []), make("p", {}, certain)] : [make("h3", {}, "Not certain yet"), make("p", {}, "next: ", make("b", {}, data.form.fields[next].name))];
   byId("row-answer").replaceChildren(...what);
@@ -100,7 +100,7 @@ function showLetter(found) {
   const links = listNow().is_exact ? keptLinks(rule) : listNow().lines[found.line].kept;
   const grounds = groupLinks(links, [], listNow().words).map((some) => `- ${groupText(some)} (here ${rowValue(some)})`);
   const rest = grounds.length > 4 ? `\n- and ${plural(grounds.length - 4, "further condition", "further conditions")}` : "";
-  const ways = joinWays(nearestChanges(entries)).slice(0, 2).map((way) => `- ${way.changes.map((change) => change.text).join(" and ")}: ${data.classes[way.class]}`);
+  const ways = (listNow().is_exact ? joinWays(nearestChanges(entries)) : []).slice(0, 4).map((way) => `- ${way.changes.map((change) => change.text).join(" and ")}: ${data.classes[way.class]}`);
   byId("letter-text").value = `Answer: ${data.classes[found.class]}\n\nReasons:\n${grounds.slice(0, 4).join("\n") || "- none: the answer is always the same"}${rest}\n${ways.length ? `\nThe answer would be another with:\n${ways.join("\n")}\n` : ""}\nMade with ${data.title}, ${data.meta.told.join(", ")}.`;
 }
 

@@ -18,28 +18,33 @@ function bandOf(one) {
 
 const bandWords = () => ["let pass", "look by hand", `flag as ${shorten(data.classes[data.of], 24)}`];
 
-// What the cut-offs make of a line.
-function actionOf(one) {
-  return byId("cuts").hidden ? [] : [make("span", { class: "action" }, ` → ${bandWords()[bandOf(one)]}`)];
+// What the cut-offs make of a line; null where there are none.
+const hasCuts = (list) => data.of !== null && !data.fidelity && list.lines.every(rowsOf) && (!list.is_edited || data.edits.with_rows);
+const pileOf = (one) => (cuts.low !== null && hasCuts(listNow()) ? bandOf(one) : null);
+const actionOf = (one) => (pileOf(one) === null ? [] : [make("span", { class: "action" }, ` → ${bandWords()[pileOf(one)]}`)]);
+
+// The piles of lines that are shown already follow the cut-offs.
+function showPiles() {
+  for (const row of document.querySelectorAll("#list tr[data-line]")) row.replaceChild(numberCell(Number(row.dataset.line)), row.firstElementChild);
 }
 
 function showCuts() {
   const list = listNow();
-  const isUsable = data.of !== null && !data.fidelity && list.lines.every(rowsOf) && (!list.is_edited || data.edits.with_rows);
-  byId("cuts").hidden = !isUsable;
-  if (!isUsable) return;
+  byId("cuts").hidden = !hasCuts(list);
+  if (!hasCuts(list)) return;
   const name = shorten(data.classes[data.of], 24);
   const sums = [0, 1, 2].map((band) => list.lines.filter((one) => bandOf(one) === band).reduce(([all, own], one) => [all + rowsOf(one)[0] + rowsOf(one)[1], own + rowsOf(one)[data.of]], [0, 0]));
   const total = sums[0][0] + sums[1][0] + sums[2][0];
   const own = sums[0][1] + sums[1][1] + sums[2][1];
   const words = bandWords();
   byId("cuts-bands").replaceChildren(...sums.map(([all, hits], band) => {
-    const one = make("div", { class: `band-${band}` }, make("b", {}, `${words[band]} ${count(all)}`), make("span", {}, all ? `${count(hits)} of them are ${name} (${share(hits / all)})` : "no row"));
+    const one = make("div", { class: `band-${band}` }, make("b", {}, `${words[band]} ${count(all)}`), make("span", {}, all ? `${count(hits)} of them ${name} (${share(hits / all)})` : "no row"));
     one.style.flexGrow = String(Math.max(all / Math.max(total, 1), 0.12));
     return one;
   }));
   const wrong = sums[2][0] - sums[2][1];
-  byId("cuts-said").textContent = `misses ${count(sums[0][1])} of ${count(own)} ${name} · flags ${count(wrong)} that are not · cost ${number(sums[0][1] * cuts.cost + wrong)}${sums[1][0] ? `, without what it costs to look at ${count(sums[1][0])} by hand` : ""}`;
+  byId("cuts-said").textContent = `misses ${count(sums[0][1])} of ${count(own)} ${name} · flags ${count(wrong)} that are not · cost ${count(sums[0][1] * cuts.cost + wrong)}${sums[1][0] ? `, looking at ${count(sums[1][0])} by hand not counted` : ""}`;
+  byId("legend-piles").replaceChildren("At the left of a line stands what the cut-offs make of it: ", ...words.flatMap((one, band) => [make("span", { class: `swatch band-${band}` }), ` ${one}${band < 2 ? ", " : "."} `]));
   byId("cuts-low-said").textContent = `up to ${share(cuts.low)}`;
   byId("cuts-high-said").textContent = `from ${share(cuts.high)}`;
 }
@@ -54,22 +59,22 @@ function startCuts() {
   [cuts.low, cuts.high] = [Math.round(50 * base) / 100, 0.5];
   const slide = (id, words, value, set) => {
     const input = make("input", { type: "range", id, min: 0, max: 100, step: 1, value });
-    input.addEventListener("input", () => { set(Number(input.value) / 100); showCuts(); showVerdict(); });
+    input.addEventListener("input", () => { set(Number(input.value) / 100); showCuts(); showPiles(); showVerdict(); });
     return make("label", {}, `${words} `, make("span", { id: `${id}-said` }), input);
   };
   const cost = make("input", { type: "number", id: "cuts-cost", min: 0, step: "any", value: cuts.cost });
   cost.addEventListener("input", () => { cuts.cost = Number(cost.value) || 0; showCuts(); });
   const rows = isUnseen ? `${count(all)} rows that the rules had not seen` : `${count(all)} training rows; new rows usually do worse`;
   byId("cuts").append(
-    make("b", {}, rows),
+    make("div", { class: "cuts-head" }, make("b", {}, rows), make("span", { id: "cuts-said", role: "status" })),
     make("div", { id: "cuts-bands" }),
     make("div", { class: "cuts-tools" },
       slide("cuts-low", "let pass", 100 * cuts.low, (to) => { cuts.low = Math.min(to, cuts.high - 0.01); }),
       slide("cuts-high", "flag", 100 * cuts.high, (to) => { cuts.high = Math.max(to, cuts.low + 0.01); }),
-      make("span", { id: "cuts-said", role: "status" }),
       make("label", {}, "a miss costs ", cost, " × a false flag")),
   );
   onList.unshift(showCuts);
   showCuts();
+  showPiles();
   showVerdict();
 }

@@ -28,6 +28,14 @@ function askedWords(line) {
   return own.length ? [make("i", {}, "if"), " ", joined(own)] : joined([]);
 }
 
+// The number of a line, in the colour of what the cut-offs make of it.
+function numberCell(line) {
+  const pile = pileOf(listNow().lines[line]);
+  if (pile === null) return make("th", { scope: "row" }, String(line + 1));
+  const words = bandWords()[pile];
+  return make("th", { scope: "row", class: `pile band-${pile}`, title: words }, String(line + 1), make("span", { class: "hidden" }, `, ${words}`));
+}
+
 function lineRow(line, most) {
   const one = listNow().lines[line];
   const isOpen = state.opened === line;
@@ -36,7 +44,7 @@ function lineRow(line, most) {
   const row = make(
     "tr",
     { "data-line": line, class: isOpen ? "lit" : null },
-    make("th", { scope: "row" }, String(line + 1)),
+    numberCell(line),
     make("td", { class: "asks" }, chip(one.class), " ", askedWords(line)),
     make("td", { class: "decides" }, barElement(one.rows, one.hits, most, one.class), make("div", {}, make("span", {}, decidedWords(one)), button)),
   );
@@ -168,6 +176,7 @@ function showNumbers() {
   byId("said-faithful").textContent = list.faithful;
   byId("said-right").textContent = list.right;
   byId("said-first").textContent = list.right.split("\n")[0];
+  byId("said-top").textContent = list.right.split("\n").find((one) => one.startsWith("Line ")) ?? "";
   byId("guarantee").textContent = list.guarantee;
   byId("cautions").hidden = !list.cautions.length;
   byId("cautions").replaceChildren(...list.cautions.map((one) => make("p", {}, one)));

@@ -39,6 +39,8 @@ function entryText(field, entry) {
   return field.kind === "category" || field.kind === "group" ? optionText(field, entry) : String(entry);
 }
 
+const rough = (value) => count(Number(value.toPrecision(3)));
+
 function fieldElement(field, place) {
   const id = `field-${place}`;
   const isNumber = field.kind === "number" || field.kind === "cells";
@@ -59,7 +61,7 @@ function fieldElement(field, place) {
     make("label", { class: "lock", title: "Cannot change" }, lock, " lock"),
     absent ? make("label", { class: "absent" }, absent, " missing") : null,
     make("span", { class: "wrong", id: `${id}-wrong` }),
-    field.seen.length ? make("small", { class: "seen" }, field.seen[1] === field.seen[2] ? `usual ${number(field.seen[1])}` : `usual ${number(field.seen[1])} to ${number(field.seen[2])}`) : null,
+    field.seen.length ? make("small", { class: "seen" }, field.seen[1] === field.seen[2] ? `usual ${rough(field.seen[1])}` : `usual ${rough(field.seen[1])} to ${rough(field.seen[2])}`) : null,
   );
   const read = () => {
     input.disabled = Boolean(absent?.checked);
