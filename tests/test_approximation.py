@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import xgboost
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
@@ -582,6 +581,7 @@ def test_the_columns_that_a_model_lacks_are_named() -> None:
 
 
 def test_a_model_of_another_input_is_told_to_be_wrapped() -> None:
+    xgboost = pytest.importorskip("xgboost")
     X = make_rows()
     booster = xgboost.train({}, xgboost.DMatrix(X, two_bends(X) == "yes"), 2)
     with pytest.raises(InputError, match=r"DMatrix .* or a function that makes its input of them"):

@@ -88,6 +88,7 @@ def test_xgboost(objective: str) -> None:
     check(model.get_booster(), model.predict)
 
 
+@pytest.mark.filterwarnings("ignore:.*is deprecated:FutureWarning")  # XGBoost says so from 3.4 on
 def test_xgboost_forest_of_one_tree() -> None:
     xgboost = pytest.importorskip("xgboost")
     model = xgboost.XGBRFRegressor(n_estimators=1, max_depth=4).fit(X, Y)

@@ -14,15 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from catboost import CatBoostClassifier
 from forged_files import word_again
-from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
-from xgboost import XGBClassifier
 
 from secateur import Rules
 from secateur.cli.main import run as run_main
@@ -106,14 +103,15 @@ def test_a_tree_is_told_to_have_rules_of_its_own(run: Any, files: Path, tmp_path
 
 
 def test_files_of_boosting_libraries_are_told_apart(run: Any, files: Path, tmp_path: Path) -> None:
+    catboost, lightgbm, xgboost = (pytest.importorskip(name) for name in ("catboost", "lightgbm", "xgboost"))
     table = pd.read_csv(files / "rows.csv")
     X, y = table[["age", "income"]], (table["state"] == "ill").astype(int)
-    boosted = XGBClassifier(n_estimators=3).fit(X, y)
+    boosted = xgboost.XGBClassifier(n_estimators=3).fit(X, y)
     for name in ("boosted.json", "boosted.ubj"):
         boosted.save_model(tmp_path / name)
-    light = LGBMClassifier(n_estimators=3, verbose=-1).fit(X, y)
+    light = lightgbm.LGBMClassifier(n_estimators=3, verbose=-1).fit(X, y)
     light.booster_.save_model(tmp_path / "light.txt")
-    cat = CatBoostClassifier(iterations=3, verbose=0, allow_writing_files=False).fit(X, y)
+    cat = catboost.CatBoostClassifier(iterations=3, verbose=0, allow_writing_files=False).fit(X, y)
     cat.save_model(str(tmp_path / "cat.cbm"))
     for name, program in [
         *(("boosted.json", "XGBoost"), ("boosted.ubj", "XGBoost")),

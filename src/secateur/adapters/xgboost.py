@@ -129,6 +129,8 @@ def _load(booster: Any) -> dict[str, Any]:
 def _count_classes(learner: dict[str, Any], found: str) -> int:
     """Count the classes, 1 for values; reject a model whose trees do not each decide between all of them."""
     kind = learner["gradient_booster"]["name"]
+    if {*learner["gradient_booster"].get("model", {}).get("weight_drop", ())} - {1}:  # dart, as XGBoost 3.4 writes it
+        kind = "dart"
     if kind != "gbtree":
         hint = "which has no trees" if kind == "gblinear" else "which leaves trees out of the sum"
         raise UnsupportedModelError(f"This {found} was fitted with booster={kind!r}, {hint}. Fit it with 'gbtree'.")
