@@ -24,6 +24,7 @@ EXTRAS = ("", "fast", "cli", "all")
 SCIKIT_LEARN = ("1.6", "1.7", "1.8", "1.9")
 TESTED = ("adapters/test_scikit_learn.py", "adapters/test_hist_gradient_boosting.py", "adapters/test_pipeline.py")
 TOOLS = ("pytest>=8.3", "hypothesis>=6.120")
+WHOLE_TOOLS = (*TOOLS, "xgboost-cpu>=3.2", "skrub>=0.11")
 LIBRARIES = {
     "oldest": (
         *("numpy==2.0.*", "scipy==1.13.*", "pandas==2.2.*", "polars==1.20.*", "narwhals==2.0.1", "joblib==1.4.*"),
@@ -83,7 +84,8 @@ def try_matrix(place: Path, only: str, is_whole: bool) -> int:
             if only not in name:
                 continue
             print(f"== {name}", flush=True)
-            wanted = (f"{ROOT}[all]", f"scikit-learn=={version}.*", *libraries, *TOOLS)
+            ours = f"{ROOT}[test,catboost,lightgbm]" if is_whole else f"{ROOT}[all]"
+            wanted = (ours, f"scikit-learn=={version}.*", *libraries, *(WHOLE_TOOLS if is_whole else TOOLS))
             python = make(place / name.replace(" ", "-"), *wanted)
             tests = [ROOT / "tests" / one for one in tested]
             options = ["-q", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml", "--rootdir", ROOT, *old]
