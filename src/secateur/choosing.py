@@ -42,8 +42,6 @@ from secateur.tree.regions import regions_of_links
 from secateur.tree.tree import Tree
 from secateur.words.conditions import count_conditions, read_conditions
 
-__all__ = ["BUDGETS", "LIST_TOLERANCE", "NO_BUDGET", "ROW_BY_ROW", "ListForm", "choose_lines", "choose_lines_by_budget"]
-
 LIST_TOLERANCE = 0.1
 BUDGETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # a larger budget goes on where these ended
 SMOOTHING = 1000  # rows that shuffled copies count for, as in `budgeted`

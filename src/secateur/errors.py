@@ -5,20 +5,6 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from importlib.util import find_spec
 
-__all__ = [
-    "EnsembleError",
-    "FormatError",
-    "InputError",
-    "InvalidTreeError",
-    "ParameterError",
-    "SecateurError",
-    "UnsupportedModelError",
-    "did_you_mean",
-    "first_line",
-    "need_library",
-    "shorten",
-]
-
 SHOWN_NAMES = 5
 MOST_CHARACTERS = 2_000  # of a message: a damaged file can hold a "number" of any length
 # What says nothing to the reader of a sentence: where an object lies in memory, and where Python was.
@@ -95,3 +81,6 @@ def need_library(library: str, extra: str, what: str) -> None:
     """Say what to install where an optional library is absent."""
     if find_spec(library) is None:
         raise ParameterError(f"{what} needs {library}: pip install 'secateur[{extra}]'.")
+
+
+__all__ = sorted(name for name in globals() if name.endswith("Error"))

@@ -32,8 +32,6 @@ from secateur.rules.rule import Framed
 from secateur.rules.rules import Rules
 from secateur.simplification import simplify
 
-__all__ = ["Selection", "SelectionPoint", "select"]
-
 
 class SelectSettings(Settings, total=False):
     """Settings of methods and of a list."""

@@ -17,11 +17,6 @@ from secateur.rows.rows import Rows
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = [
-    *("ClassMasks", "Masks", "list_rows", "mask_blocks", "mask_nodes", "number_rows", "pack_bits", "pack_links"),
-    *("rows_in", "rows_of_rule", "unpack_bits"),
-]
-
 Masks = np.ndarray[Any, np.dtype[np.uint64]]
 
 # Rows are compared a block at a time, so that its columns stay in the processor's cache while every split looks at

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from secateur.rows.rows import LabelledRows
 from secateur.tree.tree import Tree
 
-__all__ = ["TargetCounter", "find_moments", "sum_targets"]
-
 
 def sum_targets(place: NDArray[np.int64], pivots: NDArray[np.float64], listed: LabelledRows) -> NDArray[np.float64]:
     """Add up weights, and first and second powers of what targets lie above a pivot, by place, shape (n_places, 3).

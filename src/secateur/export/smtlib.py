@@ -35,8 +35,6 @@ from secateur.tree.columns import find_cuts
 from secateur.tree.facts import NO_FACTS, Claim, Facts
 from secateur.tree.tree import Tree
 
-__all__ = ["Line", "list_lines", "rules_to_smtlib", "write_comparison"]
-
 LINE = 110
 ROUNDED = Fraction(1, 10**12)  # a share is stated as a float
 PLAIN = str.maketrans({"≤": "<=", "≥": ">=", "–": "-", "…": "..."})

@@ -36,8 +36,6 @@ from secateur.tree.paths import Paths
 from secateur.tree.shares import compare_reliability, divide_or_nan
 from secateur.tree.tree import Tree
 
-__all__ = ["CONFLICTS", "METHODS", "spend_budget"]
-
 NOT_BLOCKED = -1
 SUM_TOLERANCE = 1e-9  # sums of weights that were taken in different orders differ by less than this share
 FEW_RULES = 1_000  # 10⁶ rows, 50 leaves: 1.5 s by masks, 5.9 s by pairs; 3,676 leaves, 30,000 rows: 17 and 12 s

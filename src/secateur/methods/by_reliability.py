@@ -44,8 +44,6 @@ from secateur.methods.contract import (
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths
 from secateur.tree.shares import compare_reliability
 
-__all__ = ["METHODS"]
-
 
 @dataclass(frozen=True)
 class Mismatch(Method):

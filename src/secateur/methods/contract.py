@@ -25,28 +25,6 @@ from secateur.rows.row_source import GivenRows
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = [
-    "DEFAULT_TOLERANCE",
-    "EXACT_GUARANTEE",
-    "TOLERANCES",
-    "Asks",
-    "Deletions",
-    "Knob",
-    "Method",
-    "MethodName",
-    "Problem",
-    "Settings",
-    "Why",
-    "amount",
-    "check_amount",
-    "check_flag",
-    "check_share",
-    "choice",
-    "flag",
-    "is_number",
-    "share",
-]
-
 # For checkers of types, which see neither the files of this package nor their fields; a test holds them equal.
 MethodName = (
     Literal["none", "sibling", "redundancy", "exact", "faithful", "mismatch-certified", "mismatch", "budgeted"]

@@ -44,25 +44,6 @@ from secateur.methods.leaves import (
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = [
-    "HEADING",
-    "Candidate",
-    "Cover",
-    "Cut",
-    "Line",
-    "Prices",
-    "Sections",
-    "choose_cut",
-    "count_one",
-    "count_sections",
-    "cover_by",
-    "cover_large",
-    "cover_leaves",
-    "delete_near",
-    "find_cuts",
-    "sum_prices",
-]
-
 # Pairs of a leaf and a window that are tried in one section. Beyond, windows are thinned out.
 MOST_TRIED = 200_000
 MANY_LEAVES = 2_000  # nobody reads the rules of so many leaves one by one: they are made by walks

@@ -28,8 +28,6 @@ from numpy.typing import NDArray
 from secateur.methods.row_mixture import CodedSplits, MixedRows
 from secateur.tree.tree import Tree
 
-__all__ = ["Budgeted", "JointDeletion", "JointRows", "Written"]
-
 MANY_CELLS = 0.5  # cells that there are for each row where rows are taken one by one
 MOST_KINDS = 1 << 62
 BITS = np.left_shift(1, np.arange(8)).astype(np.uint8)  # of cells in their byte

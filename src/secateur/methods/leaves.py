@@ -27,20 +27,6 @@ from numpy.typing import NDArray
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = [
-    "CLASSES_ONLY",
-    "Edge",
-    "LeafMasks",
-    "LeafValues",
-    "Span",
-    "Stated",
-    "Window",
-    "list_places",
-    "make_mask",
-    "meet_edges",
-    "pack_flags",
-]
-
 FEW_BITS = 24  # that are listed one by one
 
 

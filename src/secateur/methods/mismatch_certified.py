@@ -38,8 +38,6 @@ from secateur.tree.facts import NO_FACTS
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["METHODS"]
-
 SHOWN_LEVELS = 5
 CLIPPED = (
     "The model's class shares were clipped to keep it monotone, so which way a condition points was read from clipped "

@@ -29,17 +29,6 @@ from secateur.tree.paths import Paths
 from secateur.tree.regions import Region, domain_of, pick_value, regions_of_links
 from secateur.tree.tree import Label, Tree
 
-__all__ = [
-    "MOST_ROWS",
-    "Contradiction",
-    "Monotonicity",
-    "NotMonotoneError",
-    "Violation",
-    "decide_monotonicity",
-    "describe_contradiction",
-    "find_contradiction",
-]
-
 
 class NotMonotoneError(ParameterError):
     """A tree is not monotone in the signs."""

@@ -37,8 +37,6 @@ from secateur.tree.paths import Paths
 from secateur.tree.shares import fisher_greater
 from secateur.tree.tree import Tree
 
-__all__ = ["METHODS", "Limits", "fisher_greater", "is_suited", "shorten_by_rule"]
-
 CERTAINTY_TOLERANCE = 1e-12
 # numpy looks at so many pairs of a row and a rule, or one of its conditions, in less time than compiling takes.
 PLAIN_PAIRS = 1 << 29

@@ -28,8 +28,6 @@ from secateur.rows.rows import CodedColumns, LabelledRows, apply_tree, code_colu
 from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
-__all__ = ["CodedSplits", "MixedRows", "mix_rows"]
-
 POOL_ROWS = 4_000  # shuffled rows, at least
 FINEST = 2**52
 MOST_ROWS = 2**31 - 1  # rows are numbered by 32 bits

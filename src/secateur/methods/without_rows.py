@@ -11,8 +11,6 @@ from secateur.methods.contract import EXACT_GUARANTEE, Deletions, Method, Proble
 from secateur.methods.covering import delete_near
 from secateur.methods.leaves import LeafValues
 
-__all__ = ["METHODS"]
-
 
 @dataclass(frozen=True)
 class NoDeletion(Method):

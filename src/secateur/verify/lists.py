@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from secateur.tree.difference import Comparison
     from secateur.verify.case import Case
 
-__all__ = ["Lines", "check_list", "check_values_kept_out", "compare_targets", "decide_rows"]
-
 OWN_METHOD = "exact"  # whose lists have lines of their own; others are made of the rules of their method
 PAID_KIND, DEAR_KIND, HEADING_KIND, KEPT_KIND, STRUCK_KIND = "paid", "too-dear", "heading", "keeps-out", "struck"
 REASONED = {"kinds": "kinds", "before": "before", "after": "after", "numbers": "numbers", "nodes_of_edges": "nodes"}
