@@ -1,7 +1,5 @@
 """RuleClassifier and RuleRegressor: scikit-learn estimators that predict with the simplified rules of a tree."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self

@@ -1,7 +1,5 @@
 """Commands on rules in files: make a journal's edits again, say what changed since, write other formats."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

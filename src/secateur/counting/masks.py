@@ -4,8 +4,6 @@ The rows of a rule are the intersection of its links' masks, so that counting a 
 at a time, without putting rows in any order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

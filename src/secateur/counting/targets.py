@@ -1,7 +1,5 @@
 """Sums over the targets of regression rows, which add up from any pieces: rows, means and spreads follow from them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

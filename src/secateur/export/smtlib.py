@@ -10,8 +10,6 @@ double that is not below a real passes the same tests, so a row of reals that is
 doubles. A column whose numbers have so many decimals at most is a whole number of its smallest steps instead.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction

@@ -4,8 +4,6 @@ Columns are taken as they are: they must have the types that the rules compare, 
 short: as few digits as keep every training row on its side, where the training rows are known.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

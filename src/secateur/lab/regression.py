@@ -5,8 +5,6 @@ others. A point is a mean over splits, then equally over targets; distances are 
 targets, and conditions in percent of the edges on the paths of the tree, as the paper counts them: "a < x ≤ b" is two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any

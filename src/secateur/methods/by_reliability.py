@@ -16,8 +16,6 @@ every trial. Where rules have too many candidates for that, a pass serves a rule
 and another pass follows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar

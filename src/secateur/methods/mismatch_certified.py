@@ -14,8 +14,6 @@ The complete set Q of mismatched links must pass one joint certificate:
 Deciding monotonicity walks the tree once for each leaf of the second class; the rest is linear in all paths together.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any

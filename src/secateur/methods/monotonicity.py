@@ -8,8 +8,6 @@ Signs are tried for all rows first. Only where some rows are in the wrong order 
 out; the promise is then about the rows that satisfy the facts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

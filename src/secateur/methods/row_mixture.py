@@ -13,8 +13,6 @@ Shares are whole numbers of a fixed unit, so that sums do not depend on their or
 ``smoothing`` they are exact, else a row's share is rounded to a multiple of 2**-52.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The methods that ask the tree alone and need no row: `none`, `sibling`, `redundancy` and `exact`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The report: rules as one HTML page. ``summarize`` gathers a dict, ``page`` renders it, ``Report`` holds both."""
 
-from __future__ import annotations
-
 from secateur.report.page import Report, make_report, render_page
 from secateur.report.summarize import summarize
 

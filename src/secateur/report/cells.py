@@ -5,8 +5,6 @@ their number by class is all that the price of an edit takes. Cells of fewer tha
 rows lie in such cells, so are all: they would be the table itself.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ served to the browser of this machine alone, on 127.0.0.1. A request is answered
 another site cannot make a browser do, knows the token in the address, and does not come from another origin.
 """
 
-from __future__ import annotations
-
 import hmac
 import json
 import re

@@ -4,8 +4,6 @@ A page holds no row of the data. Its examples are made up: usual values of the c
 asks for something else.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What the page is made of: the rows at hand, numbers as JSON holds them, and sentences that it carries once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Everything from the summary is escaped: by jinja2 in the text, by :func:`to_json
 security policy names style and script by their hashes and forbids everything else, above all the network.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

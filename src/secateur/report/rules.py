@@ -3,8 +3,6 @@
 There is a list for each budget: 0 for rules that change no answer, then the budgets that people ask for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any

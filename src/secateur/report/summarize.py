@@ -1,7 +1,5 @@
 """Gather all that a report shows into a plain dict. ``docs/report.md`` lists its fields."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ At a split, the column that it asks for is told class by class in few bins. The 
 bins may hold few rows or none.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of rules that predict numbers: the lines, and how the targets of each are spread around its value."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The answer in words: what is predicted, how often that is right, what stands beside each line, and what to mind."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Shares of rows, rules and conditions are in percent and their changes in percent
 and a line's reliability are numbers from 0 to 1. A precision or recall that is undefined counts as 0.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any

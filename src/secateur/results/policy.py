@@ -5,8 +5,6 @@ that ends in ``or missing``. Names and labels that hold a semicolon, an operator
 ``otherwise`` stand between backticks or quotes, unless they are columns of the table.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Read one row however it was passed, and find what it holds, what covers it, and what would change its answer."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType

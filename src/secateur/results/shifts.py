@@ -5,8 +5,6 @@ every limit that the tree asks for may be written in another unit. Of more than 
 runs at even distances; the least and the largest value are those of all rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

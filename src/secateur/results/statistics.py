@@ -13,8 +13,6 @@ With weights, rows count for less than their number: for Kish's (1965) effective
 of squared weights, which need not be whole. So equal weights count as rows, whatever their size.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """ForestRules: the rule sets of a forest's trees, which vote as the forest does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

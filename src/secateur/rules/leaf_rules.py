@@ -1,7 +1,5 @@
 """What became of the rule of each leaf of a tree, and the lines that are written of them, as arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What the independent checker is given to prove a guarantee again: the record of rules, their rows, their model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 

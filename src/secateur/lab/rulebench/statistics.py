@@ -6,8 +6,6 @@ whether any method differs, Wilcoxon's signed ranks with Holm's correction which
 equivalence: weights of the data sets are drawn from a Dirichlet distribution, with half a data set without difference.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
