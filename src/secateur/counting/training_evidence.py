@@ -13,10 +13,11 @@ one open condition of a rule has been deleted.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,6 @@ from secateur.rows.rows import LabelledRows, RowIndex, Rows, apply_tree, count_c
 from secateur.tree.paths import Paths
 from secateur.tree.shares import divide_or_nan
 from secateur.tree.tree import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 # By up to this many open conditions, the masks of a rule are split; by more of them, rows are looked at one by one.
 SPLIT_TESTS = 5

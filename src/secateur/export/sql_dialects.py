@@ -16,18 +16,15 @@ by the number of rules; they are told not to.
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from secateur.errors import ParameterError, did_you_mean
 from secateur.export.plain_names import SHOWN_NAME, is_unicode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from secateur.rules.decision_list import Column
-    from secateur.tree.tree import Label
+from secateur.rules.decision_list import Column
+from secateur.tree.tree import Label
 
 LINE_BREAK = "__SQLGLOT__LB__"  # sqlglot turns it into a line break, in any text; it is not loaded here
 TRUTHS = {"true": True, "false": False}

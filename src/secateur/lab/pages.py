@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -17,17 +17,13 @@ from secateur.lab.summary import (
     LEAST_SPLITS,
     NO_SPREAD,
     PAPER_COLUMNS,
+    Choice,
     aggregate,
     compare,
     expected_aggregate,
     mean_distance,
 )
 from secateur.rows.whole_files import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from secateur.lab.summary import Choice
 
 TABLES = {
     "Rule simplification": {"RuleIRC %": "rule_irc_pct", "IRC/rule %": "irc_per_rule_pct"},

@@ -16,18 +16,15 @@ from __future__ import annotations
 import itertools
 import math
 from array import array
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.tree.facts import Facts
 from secateur.tree.tree import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from secateur.tree.facts import Facts
 
 
 class Paths(NamedTuple):

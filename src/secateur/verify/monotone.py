@@ -10,20 +10,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.verify.boxes import Allowed, Boxes, find_foreign_leaves
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Tree
-    from secateur.verify.boxes import Paths, Possible
+from secateur.tree.tree import Tree
+from secateur.verify.boxes import Allowed, Boxes, Paths, Possible, find_foreign_leaves
 
 # Every combination of what columns hold together is tried, and every two that are possible are compared.
 MOST_COMBINATIONS = 1 << 16
