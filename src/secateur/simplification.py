@@ -17,14 +17,7 @@ from secateur.counting.counted_evidence import Evidence
 from secateur.counting.targets import TargetCounter
 from secateur.errors import InputError, ParameterError
 from secateur.methods import METHODS, Deletions, Method, Problem, find_method, list_methods
-from secateur.methods.contract import (
-    DEFAULT_TOLERANCE,
-    MethodName,
-    Settings,
-    check_amount,
-    check_flag,
-    check_share,
-)
+from secateur.methods.contract import DEFAULT_TOLERANCE, MethodName, Settings, check_amount, check_flag, check_share
 from secateur.methods.leaves import CLASSES_ONLY
 from secateur.methods.monotonicity import NotMonotoneError
 from secateur.problem import Knowledge, ModelReader, find_terms, open_forest, open_rows_of
@@ -349,12 +342,7 @@ def _approximate(model: Any, X: Any, y: Any, otherwise: Any, named: dict[str, An
 
 
 def _simplify(
-    model: Any,
-    rows: RowSource | None,
-    known: Knowledge,
-    method: Method,
-    progress: Progress | None,
-    form: _Form,
+    model: Any, rows: RowSource | None, known: Knowledge, method: Method, progress: Progress | None, form: _Form
 ) -> Rules:
     if is_forest(model):
         # The annotation is for the usual caller, who passes a tree and gets Rules.

@@ -29,8 +29,7 @@ class Paging:
 
     title: str | None = options.option("Title of the page.")
     groups_by: str | None = options.column_option(
-        "A column by whose values the page tells what each group of rows is told.",
-        "--groups-by",
+        "A column by whose values the page tells what each group of rows is told.", "--groups-by"
     )
 
     def arrange(self, table: TableFile, measured: TrainingTable, target: str) -> dict[str, Any]:

@@ -7,13 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from secateur.results.answer import (
-    describe_answer,
-    describe_assimilation,
-    describe_rows,
-    explain_reading,
-    title_rows,
-)
+from secateur.results.answer import describe_answer, describe_assimilation, describe_rows, explain_reading, title_rows
 from secateur.results.measures import describe_flags
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules

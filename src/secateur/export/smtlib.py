@@ -20,14 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.export.plain_names import one_line
-from secateur.rules.decision_list import (
-    ColumnTest,
-    check_ordered,
-    double_limit,
-    list_deciding,
-    list_tests,
-    make_column,
-)
+from secateur.rules.decision_list import ColumnTest, check_ordered, double_limit, list_deciding, list_tests, make_column
 from secateur.rules.rules import Rules
 from secateur.tree.columns import find_cuts
 from secateur.tree.facts import NO_FACTS, Claim, Facts

@@ -112,12 +112,7 @@ def spend_budget(
 
 
 def _explain(
-    paths: Paths,
-    mixture: MixedRows,
-    prices: _Prices,
-    guard: _Guard,
-    gone: NDArray[np.int64],
-    limits: tuple[int, int],
+    paths: Paths, mixture: MixedRows, prices: _Prices, guard: _Guard, gone: NDArray[np.int64], limits: tuple[int, int]
 ) -> Deletions:
     """Say what deletions cost, as shares; of a kept entry, what is in conflict in the end, and if it went, too."""
     cost, real_cost = prices.cost, prices.real_cost
@@ -520,14 +515,7 @@ class Budgeted(Method):
     asks = Asks.ROWS
     rung = 80
     gives = frozenset(
-        {
-            Why.NO_FOREIGN_LEAF,
-            Why.WITHIN_BUDGET,
-            Why.OVER_BUDGET,
-            Why.TOO_UNRELIABLE,
-            Why.CONTRADICTED,
-            Why.NO_ROWS,
-        }
+        {Why.NO_FOREIGN_LEAF, Why.WITHIN_BUDGET, Why.OVER_BUDGET, Why.TOO_UNRELIABLE, Why.CONTRADICTED, Why.NO_ROWS}
     )
     knob = Knob("max_conflict", CONFLICTS)
 

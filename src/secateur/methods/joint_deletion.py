@@ -106,11 +106,7 @@ class JointDeletion:
     """
 
     def __init__(
-        self,
-        rows: JointRows,
-        nodes: Sequence[int],
-        lines: Sequence[Written],
-        rest_is_off: Sequence[NDArray[np.bool_]],
+        self, rows: JointRows, nodes: Sequence[int], lines: Sequence[Written], rest_is_off: Sequence[NDArray[np.bool_]]
     ) -> None:
         self._rows = rows
         self._begin = np.cumsum([0, *(len(line.links) for line in lines)])

@@ -15,16 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.tree.columns import (
-    DAY,
-    MOST_DAYS,
-    STEPS,
-    ColumnParser,
-    find_cuts,
-    is_closed,
-    join_cells,
-    show_text,
-)
+from secateur.tree.columns import DAY, MOST_DAYS, STEPS, ColumnParser, find_cuts, is_closed, join_cells, show_text
 from secateur.tree.facts import Group
 from secateur.tree.paths import Paths
 from secateur.tree.regions import Region, last_with_decimals, read_links

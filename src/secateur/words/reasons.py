@@ -24,14 +24,7 @@ from secateur.methods.leaves import LeafMasks, LeafValues, Stated, make_mask, pa
 from secateur.tree.columns import show_text
 from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication
 from secateur.tree.paths import Paths
-from secateur.tree.regions import (
-    Region,
-    domain_of,
-    meet_regions,
-    pick_value,
-    read_links,
-    regions_of_links,
-)
+from secateur.tree.regions import Region, domain_of, meet_regions, pick_value, read_links, regions_of_links
 from secateur.tree.shares import SLACK, none_if_nan
 from secateur.tree.tree import Label, Tree
 from secateur.words.conditions import read_change, read_link, read_share, read_share_beside, read_value
