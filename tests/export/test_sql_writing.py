@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from secateur.export.sql_nodes import Node, Writer, join, make_name, make_number, when
+from secateur.export.sql_columns import Node, Writer, join, make_name, make_number, when
 
 COMPARISONS = (exp.GT, exp.LTE, exp.EQ)
 conditions = st.recursive(

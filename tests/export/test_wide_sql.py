@@ -12,7 +12,7 @@ import pytest
 from sqlglot import exp, parse_one
 
 import secateur
-from secateur.export.sql_nodes import MOST_JOINED, join
+from secateur.export.sql_columns import MOST_JOINED, join
 
 
 @cache

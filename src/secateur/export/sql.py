@@ -29,10 +29,13 @@ from sqlglot import exp
 
 from secateur.errors import ParameterError, did_you_mean
 from secateur.export.plain_names import FreeNames, head_lines, take_names
-from secateur.export.sql_columns import FLOAT64_END, MISSING, STRANGE, UNLISTED, TypedTable
-from secateur.export.sql_dialects import RESULT_NAMES, TableName, check_names, check_result_names, find_dialect
-from secateur.export.sql_nodes import (
+from secateur.export.sql_columns import (
+    FLOAT64_END,
+    MISSING,
+    STRANGE,
+    UNLISTED,
     Node,
+    TypedTable,
     Writer,
     column_of,
     comment,
@@ -45,6 +48,7 @@ from secateur.export.sql_nodes import (
     own_name,
     when,
 )
+from secateur.export.sql_dialects import RESULT_NAMES, TableName, check_names, check_result_names, find_dialect
 from secateur.rules.decision_list import (
     Column,
     ColumnTest,

@@ -17,14 +17,14 @@ from sqlglot import exp
 from secateur.errors import ParameterError
 from secateur.export.listing import make_listing
 from secateur.export.plain_names import HEAD_WORDS, LINE, FreeNames, head_lines, take_names
-from secateur.export.sql_columns import AskedTable, find_moment
-from secateur.export.sql_dialects import LINE_BREAK, SqlDialect, TableName, is_text
-from secateur.export.sql_nodes import (
+from secateur.export.sql_columns import (
     MOST_JOINED,
+    AskedTable,
     Node,
     Writer,
     column_of,
     comment,
+    find_moment,
     is_beyond,
     is_null,
     join,
@@ -32,6 +32,7 @@ from secateur.export.sql_nodes import (
     make_number,
     write_for_sqlite,
 )
+from secateur.export.sql_dialects import LINE_BREAK, SqlDialect, TableName, is_text
 from secateur.rules.decision_list import Column, ColumnTest, DecisionList, ListedRule, double_limit, list_sections
 from secateur.rules.rules import Rules
 from secateur.tree.regions import last_with_decimals
