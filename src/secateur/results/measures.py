@@ -3,6 +3,8 @@
 Unseen rows are measured where there are any, else the training rows, and the words say which.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Iterator, Sequence
