@@ -409,3 +409,17 @@ def test_unseen_rows_come_first_and_are_recounted(is_weighted: bool) -> None:
     wrong = np.array(rules.unseen.moments) + 1.0
     forged = rules.change(unseen=replace(rules.unseen, moments=wrong)).verify()
     assert any("states a mean" in one for one in forged.failures)
+
+
+@pytest.mark.parametrize("form", [{}, {"each_leaf": True}, {"sections": 1}])
+@pytest.mark.parametrize("tolerance", ["0.1sd", "0.5sd"])
+def test_errors_grow_by_at_most_the_tolerance_on_any_targets(form: dict[str, Any], tolerance: str) -> None:
+    """Of all targets that could be, the worst lie on the tree's side of each value."""
+    rules = secateur.simplify(MODEL, X, Y, tolerance=tolerance, **form)
+    rows = X.sample(frac=1.0, random_state=0).apply(np.roll, shift=7)  # no training rows
+    said, own = rules.predict(rows), MODEL.predict(rows)
+    for targets in (own, own - 1e3 * np.sign(said - own), own + 1e3 * np.sign(said - own), np.asarray(Y)):
+        found = rules.audit(rows, targets)
+        assert abs(found.mae - found.tree_mae) <= rules.tolerance * (1 + 1e-9)
+        assert abs(found.rmse - found.tree_rmse) <= rules.tolerance * (1 + 1e-9)
+        assert found.max_distance <= rules.tolerance * (1 + 1e-9)

@@ -139,6 +139,36 @@ def test_files_are_written_read_verified_audited_and_explained(capsys: pytest.Ca
 
 
 @pytest.mark.usefixtures("table")
+def test_one_rule_for_each_leaf_is_measured_verified_and_audited(capsys: pytest.CaptureFixture[str]) -> None:
+    made = ("simplify", "rows.csv", "--target", "target", *DROPPED, "--each-leaf")
+    assert re.search(r"\d unseen rows? \(\d+ training rows", run(capsys, *made)[1])
+    assert run(capsys, *made, "--export", "json", "-o", "rules.json")[0] == 0
+    code, said = run(capsys, "verify", "rules.json", "--data", "rows.csv", "--target", "target")
+    assert "the unseen rows of lines and leaves recounted" in said
+    FRAME[:300].to_csv("earlier.csv", index=False)
+    FRAME[150:].assign(target=FRAME.target + 400).to_csv("later.csv", index=False)
+    asked = ("audit", "rules.json", "later.csv", "--target", "target")
+    code, said = run(capsys, *asked)
+    assert code == 2  # nothing to compare lines with
+    assert "The training targets of the rules of leaves are not kept" in said
+    code, said = run(capsys, *asked, "--since", "earlier.csv")
+    assert code == 1
+    assert "Welch's test of means" in said
+
+
+@pytest.mark.usefixtures("table")
+def test_swap_sets_of_values_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in ("0", "1"):
+        made = ("simplify", "rows.csv", "--target", "target", *DROPPED, "--seed", seed)
+        assert run(capsys, *made, "--export", "json", "-o", f"{seed}.json")[0] == 0
+    code, said = run(capsys, "diff", "0.json", "1.json", "--data", "rows.csv", "--target", "target")
+    assert code == 1
+    assert "The mean absolute error changes by" in said
+    assert "nearer to the target now" in said
+    assert "--otherwise" not in said
+
+
+@pytest.mark.usefixtures("table")
 def test_a_fitted_model_meets_its_table(capsys: pytest.CaptureFixture[str]) -> None:
     skops = pytest.importorskip("skops.io")
     model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(FRAME.drop(columns="target"), FRAME.target)

@@ -220,7 +220,9 @@ def _audit(
 def _describe_untested(rules: Rules, audit: Audit) -> str:
     if audit.per_line.since is not None:
         return "No rule could be tested: none has rows in both tables. Name tables with more rows."
-    if rules.fidelity is None and rules.is_ranked and not rules.is_weighted:
+    if rules.tree.is_regression and not rules.is_list:
+        why = "The training targets of the rules of leaves are not kept. Name an earlier table with --since FILE."
+    elif rules.fidelity is None and rules.is_ranked and not rules.is_weighted:
         why = "No rule has both training rows and rows here. Name an earlier table with --since FILE."
     else:
         why = _list_notes(audit)[-1]

@@ -254,13 +254,10 @@ class LineAudits(ArrayTable[LineAudit]):
         rules : Rules
         """
         found = rules.unseen
-        if found is None:
+        if found is None or (rules.tree.is_regression and found.moments is None):  # of the rules of leaves
             return None
         squares = found.support if found.squares is None else found.squares
-        moments = found.moments
-        if rules.tree.is_regression and moments is None:  # of the rules of leaves, whose targets nobody adds up
-            moments = np.full((rules.n_lines, 2), np.nan)
-        return cls(rules, found.counts, squares, is_unseen=True, moments=moments)
+        return cls(rules, found.counts, squares, is_unseen=True, moments=found.moments)
 
     @cached_property
     def support(self) -> NDArray[np.float64]:
