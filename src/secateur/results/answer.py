@@ -22,7 +22,7 @@ from secateur.results.measures import (
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.tree.columns import show_text
-from secateur.words.conditions import count_class, count_of, name_class, read_count, read_share
+from secateur.words.conditions import count_class, count_of, count_rows, name_class, read_count, read_share
 from secateur.words.plain_words import find_pattern, read_amount, read_limit
 
 SHOWN_CLASSES = 5
@@ -82,7 +82,7 @@ def _describe_value_measures(rules: Rules) -> list[str]:
 def describe_values(rules: Rules, who: str, target: str | None) -> str:
     """Say who predicts what, and what the training targets are like, where that is known."""
     rows = float(np.nansum(rules.leaf_support))
-    among = f"training rows of weight {read_count(rows)}" if rules.is_weighted else count_of(rows, "training row")
+    among = count_rows(rows, "training", is_weighted=rules.is_weighted)
     told = f"{who} {show_text(target or 'a number')}"
     if rules.target_moments is None:
         return f"{told}, from {among}."
@@ -107,7 +107,7 @@ def describe_classes(
         rest = float(sizes[order[SHOWN_CLASSES:]].sum()) / total
         shares.append(f"{read_share(rest)} of {len(order) - SHOWN_CLASSES} other classes")
     joined = f"{', '.join(shares[:-1])} and {shares[-1]}" if len(shares) > 1 else shares[0]
-    among = f"training rows of weight {read_count(total)}" if is_weighted else count_of(total, "training row")
+    among = count_rows(total, "training", is_weighted=is_weighted)
     return f"{who} {show_text(target or 'the class')}: of {among}, {joined}."
 
 

@@ -38,6 +38,7 @@ from secateur.words.conditions import (
     Condition,
     count_class,
     count_of,
+    count_rows,
     read_conditions,
     read_count,
     read_link,
@@ -464,10 +465,8 @@ def _describe_share(rules: Rules, counts: NDArray[np.float64], class_id: int, sh
         return None
     if not rules.is_ranked:
         rows = f"the model's own count of {read_count(total)}"
-    elif rules.is_weighted:
-        rows = f"training rows of weight {read_count(total)}"
     else:
-        rows = count_of(total, "training row")
+        rows = count_rows(total, "training", is_weighted=rules.is_weighted)
     if rules.tree.is_regression:
         return rows
     share = count_class(read_share(float(counts[shown]) / total), rules.tree.class_names[shown])

@@ -27,7 +27,7 @@ from secateur.results.statistics import (
 )
 from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan
-from secateur.words.conditions import Condition, count_class, count_of, name_class, read_count, read_share
+from secateur.words.conditions import Condition, count_class, count_of, count_rows, name_class, read_count, read_share
 from secateur.words.plain_words import join_asked, read_amount, read_asked
 
 # The fewest rows from which a share says something: if a class were as likely as not, five rows would all be of it in
@@ -191,8 +191,7 @@ def measure_rules(rules: Rules) -> Measures | None:
     unseen = rules.unseen if is_unseen else None
     by_leaf = rules.leaf_counts if unseen is None else unseen.leaf_counts
     is_weighted = rules.is_weighted if unseen is None else unseen.is_weighted
-    which, total = "unseen" if is_unseen else "training", float(counts.sum())
-    rows = f"{which} rows of weight {read_count(total)}" if is_weighted else count_of(total, f"{which} row")
+    rows = count_rows(float(counts.sum()), "unseen" if is_unseen else "training", is_weighted=is_weighted)
     guess = find_guess(rules, counts.sum(axis=0))
     measure = partial(measure_groups, rules.tree.class_names, rows, guess=guess, of=find_interest(rules))
     found = measure(rules.class_ids, rules.shares, counts)
@@ -208,8 +207,8 @@ def measure_values(rules: Rules) -> ValueMeasures | None:
         return None
     guess = find_whole_moments(rules, moments)[0]
     if unseen is not None and unseen.moments is not None:
-        moments, weights, total = unseen.moments, unseen.support, float(unseen.support.sum())
-        rows = f"unseen rows of weight {read_count(total)}" if unseen.is_weighted else count_of(total, "unseen row")
+        moments, weights = unseen.moments, unseen.support
+        rows = count_rows(float(weights.sum()), "unseen", is_weighted=unseen.is_weighted)
     known, weights = np.nan_to_num(moments), np.nan_to_num(weights)
     error, guess_error = (
         math.sqrt(float(np.average(known[:, 1] ** 2 + (known[:, 0] - said) ** 2, weights=weights)))

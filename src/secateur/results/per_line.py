@@ -37,13 +37,14 @@ from secateur.rules.rule import ArrayTable, Rule
 from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan, fisher_greater, none_if_nan
 from secateur.tree.tree import Label
-from secateur.words.conditions import count_class, count_of, name_class, read_count, read_share
+from secateur.words.conditions import count_class, count_of, count_rows, name_class, read_count, read_share
 from secateur.words.plain_words import read_amount
 
 HOLDS, MOVED, NO_ROWS, NOT_COMPARABLE = "still holds", "moved", "no rows", "not comparable"
 FALSE_ALARMS = 0.05  # chance of any, if no rule has changed
 FEW_ROWS = 30  # with fewer, here or before, that a line still holds says little
 SHOWN_RULES = 20
+COMPARED = (*("d", "d_low", "d_high"), *("reliability", "low", "high"), *("change", "change_low", "change_high"))
 OF_VALUES = ("training_mean", "training_spread", "mean", "spread", "mean_error")
 OF_CLASSES = ("training_reliability", "d", "d_low", "d_high", "reliability", "low", "high", "earlier_reliability")
 MADE_WITHOUT_ROWS = "The rules were made without rows, so their numbers in training are not known."
@@ -438,23 +439,11 @@ class LineAudits(ArrayTable[LineAudit]):
 
     def _make(self, place: int) -> LineAudit:
         since, line = self.since, Rule(self.rules, place)
-        numbers: dict[str, NDArray[np.float64]] = {
-            "d": self.d,
-            "d_low": self.d_interval[0],
-            "d_high": self.d_interval[1],
-            "reliability": self.reliability,
-            "low": self.interval[0],
-            "high": self.interval[1],
-            "change": self.change,
-            "change_low": self.change_interval[0],
-            "change_high": self.change_interval[1],
-            "p_value": self.p_values,
-            "if_struck": self.if_struck,
-        }
+        found = [self.d, *self.d_interval, self.reliability, *self.interval]
+        found += [self.change, *self.change_interval, self.p_values, self.if_struck]
         if self.moments is not None:
-            kinds = ("training_mean", "training_spread", "mean", "spread")
-            numbers |= dict(zip(kinds, (*self._training_moments.T, *self.moments.T), strict=True))
-            numbers |= {} if self.errors is None else {"mean_error": self.errors}
+            found += [*self._training_moments.T, *self.moments.T, *(() if self.errors is None else (self.errors,))]
+        numbers = dict(zip((*COMPARED, "p_value", "if_struck", *OF_VALUES), found, strict=False))
         return LineAudit(
             line=place + 1,
             flag=self.flags.get(place + 1, ""),
@@ -511,12 +500,9 @@ class LineAudits(ArrayTable[LineAudit]):
         n_few = int((self.has_few_rows & (self.verdicts == HOLDS)).sum())
         if n_sure := n_holding - n_few:
             said.append(f"{n_sure:,} still {'holds' if n_sure == 1 else 'hold'} ({self._tell_holding()})")
-        if n_few:
-            said.append(f"{n_few:,} {_has(n_few)} too few rows to tell")
-        if n_empty:
-            said.append(f"{n_empty:,} {_has(n_empty)} no rows here")
-        if n_unknown:
-            said.append(f"{n_unknown:,} {'is' if n_unknown == 1 else 'are'} not comparable")
+        rest = (n_few, "has", "have", "too few rows to tell"), (n_empty, "has", "have", "no rows here")
+        for number, has, have, what in (*rest, (n_unknown, "is", "are", "not comparable")):
+            said += [f"{number:,} {has if number == 1 else have} {what}"] if number else []
         return f"{against}: {', '.join(said)}."
 
     def _tell_holding(self) -> str:
@@ -630,8 +616,4 @@ def _count(number: float, effective: float | None) -> str:
     """Write a number of rows; with weights, whose effective number is another or not known, their sum."""
     if effective is not None and math.isclose(number, effective, rel_tol=1e-9):
         return count_of(number, "row")
-    return f"rows of weight {read_count(number)}"
-
-
-def _has(number: int) -> str:
-    return "has" if number == 1 else "have"
+    return count_rows(number, "", is_weighted=True)

@@ -213,6 +213,12 @@ def count_of(number: float, noun: str) -> str:
     return f"{read_count(number)} {noun}{'' if number == 1 else 's'}"
 
 
+def count_rows(number: float, which: str, *, is_weighted: bool) -> str:
+    """Write a number of rows of a kind, such as ``7 unseen rows``, or the sum of their weights."""
+    kind = f"{which} row".lstrip()
+    return f"{kind}s of weight {read_count(number)}" if is_weighted else count_of(number, kind)
+
+
 def count_class(rows: str, name: str) -> str:
     """Write how many rows are of a class: ``7 of 9 default``, but ``7 of 9 are 1`` of a class that is a bare number."""
     return f"{rows} are {name}" if BARE_NUMBER.fullmatch(name) else f"{rows} {name}"
