@@ -130,8 +130,11 @@ def test_the_performance_page_shows_the_last_stored_run() -> None:
     assert fill_page(text, json.loads(stored.read_text(encoding="utf-8"))) == text
 
 
-def test_the_readme_has_an_example() -> None:
-    assert len(blocks(ROOT / "README.md", "python")) >= 1
+def test_there_is_no_more_to_read_than_somebody_would() -> None:
+    text = "\n\n".join(page.read_text(encoding="utf-8") for page in DOCUMENTS)
+    prose = re.sub(r"^```.*?^```|<!--.*?-->|^\|.*?$|(?<=\])\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
+    assert len(prose.split()) < 35_000
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
 
 
 def test_the_list_at_the_top_of_the_readme_is_half_of_its_example() -> None:
