@@ -16,8 +16,8 @@ FAILURES = {
     "signal": "processes that a signal ended",
     "hang": "no answer in 10 seconds",
     "memory": "more than 2 GB of memory",
-    "traceback": "errors that are no refusal",
-    "no sentence": "refusals that are not one sentence",
+    "traceback": "errors that are no rejection",
+    "no sentence": "rejections that are not one sentence",
     "wrong": "answers that the reference contradicts",
 }
 FORMATS = {
@@ -57,17 +57,17 @@ INPUTS = """## Files that were changed a little
 
 **{inputs:,} changed files** in {hours:.1f} hours. Small good files of each format are changed with an eye for their
 form (fields, cells, elements, members of a zip file) or byte by byte; every other time the digest of rules is made
-anew, as a forger would. Each file must be refused in one sentence, or give an answer that an independent reference
+anew, as a forger would. Each file must be rejected in one sentence, or give an answer that an independent reference
 agrees with. A process of its own reads them.
 
 {failures}
 
-| format | numbers of the files | refused | read, reference agrees | read, not compared | failures |
+| format | numbers of the files | rejected | read, reference agrees | read, not compared | failures |
 |---|---|---|---|---|---|
 {rows}
 
 The number of a file is its seed: with the same versions of secateur and its libraries, it gives the same file. *Not
-compared*: the reference refuses the file, or readers differ on what it means (quotes that are not closed, columns
+compared*: the reference rejects the file, or readers differ on what it means (quotes that are not closed, columns
 without a name). Such a file was read without harm, but nothing says that it was read rightly. The references:
 
 {references}
