@@ -7,6 +7,7 @@ import pickle
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+from unittest import mock
 
 import brute_force
 import list_oracles
@@ -25,6 +26,7 @@ from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
 import secateur
+from secateur import choosing
 from secateur.errors import FormatError, InputError, InvalidTreeError, ParameterError
 from secateur.methods import covering
 from secateur.methods.covering import Conjunction, _find_candidates, count_one, cover_leaves
@@ -295,7 +297,10 @@ def test_a_forged_value_is_found() -> None:
 
 
 def test_large_trees_are_made_by_walks_and_keep_the_promise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(covering, "MANY_LEAVES", 400)
+    for module in (covering, choosing):
+        monkeypatch.setattr(module, "MANY_LEAVES", 400)
+    walks = mock.Mock(wraps=covering.cover_large)
+    monkeypatch.setattr(choosing, "cover_large", walks)
     rows, targets = make_friedman1(800, 6, noise=1.0, random_state=0)
     model = DecisionTreeRegressor(random_state=0).fit(rows, targets)
     assert model.get_n_leaves() > 500
@@ -304,6 +309,7 @@ def test_large_trees_are_made_by_walks_and_keep_the_promise(monkeypatch: pytest.
         new = make_friedman1(2000, 6, random_state=1)[0]
         assert np.abs(rules.predict(new) - model.predict(new)).max() <= rules.tolerance * (1 + 1e-12)
         assert rules.n_conditions < rules.tree_conditions
+    assert walks.call_count == 1
 
 
 @pytest.mark.drawn

@@ -4,8 +4,8 @@ A mutant is a copy of the package with one comparison, sign, number, truth value
 changed; messages, annotations and docstrings are left alone. Mutants are drawn by a seed and numbered. First the tests
 of all rooms run on an unchanged copy of the tree, and ``reached-*.json`` keeps how long each takes and which functions
 it reaches: what fails without a mutant would kill them all. Then each mutant meets the tests that reach the function
-that it changes, the quickest first: those of a few seconds, rules of random trees against brute force, and all others
-for who is left, each until one fails. Nothing is compiled, so that no compiled code of another mutant is taken for its
+that it changes, the quickest first: those of a few seconds, rules of random trees against brute force, and others for
+who is left, each until one fails. Nothing is compiled, so that no compiled code of another mutant is taken for its
 own.
 
 ``mutants.json`` says of each survivor why no test can tell it, or that a test is missing.
@@ -44,7 +44,8 @@ TESTS = [*(f"tests/{room}" for room in ROOMS), "tests/counting", "tests/test_dia
 SLOW = " and ".join(f"not {word}" for word in ("thousand", "large", "compiled", "many", "scikit", "one_pass"))
 TREES = 15  # whose rules are judged
 FIRST = 5.0  # seconds that the tests of the first step take
-PATIENCE = 5  # times as long as without the mutant, and a minute: it counts as killed, for it does not end
+MOST = 30.0  # of those of the last step, but for tests of the mutant's own room
+PATIENCE = 4  # times as long as without the mutant, and 15 seconds: it counts as killed, for it does not end
 MEMORY = 6 << 30
 # What tests import beside secateur: loaded once, as each run is a fork. What pytest rewrites must not be among it.
 LOADED = ("numpy", "pandas", "scipy.stats", "sklearn.tree", "sklearn.ensemble", "sklearn.datasets", "sklearn.pipeline")
@@ -239,7 +240,7 @@ def run_tests(place: Path, tests: list[str], *, traces: bool = False) -> dict[st
 
 def find_failure(place: Path, tests: list[str], seconds: float) -> str | None:
     """Run tests on a copy of the tree; tell which of them failed."""
-    status, told = in_fork(place, 60 + PATIENCE * seconds, lambda: run_tests(place, tests))
+    status, told = in_fork(place, 15 + PATIENCE * seconds, lambda: run_tests(place, tests))
     if told is None:
         return "it does not end" if status == -signal.SIGXCPU else f"the tests ended with {status}"
     failed: str | None = told["failed"]
@@ -285,13 +286,11 @@ def choose_tests(mutant: dict[str, Any], reached: dict[str, tuple[float, list[st
     """List the tests that reach what a mutant changes, the quickest first."""
     function = find_function(mutant["file"], mutant["site"])
     tests = {name: told for name, told in reached.items() if name}
-    if function is None or function in reached[""][1]:  # tests share what it makes
-        start = f"{mutant['file']}:"
-        is_chosen = {name: any(one.startswith(start) for one in told[1]) for name, told in tests.items()}
-        own = f"tests/{mutant['file'].split('/')[2]}/"
-        chosen = [name for name in tests if is_chosen[name] or name.startswith(own)]
-    else:
-        chosen = [name for name, told in tests.items() if function in told[1]]
+    chosen = [name for name, told in tests.items() if function in told[1]]
+    if not chosen and (function is None or function in reached[""][1]):  # tests share what it makes
+        start, own = f"{mutant['file']}:", f"tests/{mutant['file'].split('/')[2]}/"
+        is_near = {name: any(one.startswith(start) for one in told[1]) for name, told in tests.items()}
+        chosen = [name for name in tests if is_near[name] or name.startswith(own)]
     return sorted(chosen, key=lambda name: tests[name][0])
 
 
@@ -316,7 +315,15 @@ def find_killer(mutant: dict[str, Any], place: Path, reached: dict[str, tuple[fl
         return failed
     if in_fork(place, 120, judge_trees)[0]:
         return "brute force"
-    return find_failure(place, tests[first:], sum(reached[one][0] for one in tests[first:])) if tests[first:] else None
+    # Half of the tests reach what every rule needs: those of its own room run whole, others as long as they may.
+    own = f"tests/{mutant['file'].split('/')[2]}/"
+    rest = sorted(tests[first:], key=lambda name: (not name.startswith(own), reached[name][0]))
+    run, seconds = [], 0.0
+    for name in rest:
+        if name.startswith(own) or seconds < MOST:
+            run.append(name)
+            seconds += reached[name][0]
+    return find_failure(place, run, seconds) if run else None
 
 
 def main() -> None:

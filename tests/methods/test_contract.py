@@ -84,6 +84,7 @@ def test_quinlan_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], al
     assert deletions(rules) == oracles.delete_quinlan(*problem, alpha, ties)
 
 
+@pytest.mark.parametrize("few_rules", [0, 1000], ids=["pairs", "masks"])
 @given(
     problem=trees_with_rows(),
     budget=st.sampled_from([0.0, 0.015, 0.1, 0.3, 0.5, 1.0]),
@@ -94,10 +95,10 @@ def test_quinlan_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], al
     most_cells=st.sampled_from([1, 2**24]),
     mask_bytes=st.sampled_from([0, 2**28]),
     map_bytes=st.sampled_from([0, 20, 2**26]),
-    few_rules=st.sampled_from([0, 1000]),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_budgeted_equals_its_slow_version(
+    few_rules: int,
     problem: tuple[Tree, Any, Any, Any],
     budget: float,
     smoothing: float,
@@ -107,7 +108,6 @@ def test_budgeted_equals_its_slow_version(
     most_cells: int,
     mask_bytes: int,
     map_bytes: int,
-    few_rules: int,
 ) -> None:
     tree, X, y, w = problem
     with (

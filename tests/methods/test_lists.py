@@ -217,7 +217,7 @@ def test_headings_are_kept_and_named() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(tree=told_trees.told_trees(), tolerance=st.sampled_from(TOLERANCES))
-def test_a_tree_that_counts_as_large_keeps_the_promise(tree: Tree, tolerance: float) -> None:
+def test_a_list_made_by_walks_keeps_the_promise(tree: Tree, tolerance: float) -> None:
     rows = possible_rows(tree)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(choosing, "MANY_LEAVES", 0)

@@ -87,6 +87,16 @@ def test_batches_and_weights_in_a_column_give_the_same(tmp_path: Path) -> None:
         rules.overlaps(X, sample_weight=np.zeros(len(X)))
 
 
+def test_of_a_list_only_rules_that_are_written_share_rows() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X.astype(np.float32).astype(np.float64)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="quinlan", sections=1)
+    assert len(rules) < rules.paths.n_rules
+    shared = slow_overlaps(rules, X, None)
+    assert {(one.first, one.second): one.rows for one in rules.overlaps(X)} == shared
+
+
 def test_they_read_as_a_list_of_pairs_of_rules() -> None:
     X, _, rules = cancer_rules()
     found = rules.overlaps(X)

@@ -10,6 +10,7 @@ from scipy.stats import ttest_ind, ttest_rel
 from sklearn.tree import DecisionTreeRegressor
 
 import secateur
+from secateur.results.answer import FEW_ROWS, describe_rows
 from secateur.results.statistics import compare_means
 
 
@@ -140,3 +141,18 @@ def test_swaps_of_values_are_a_count_by_hand() -> None:
     worse = RULES.diff(DecisionTreeRegressor(max_depth=1).fit(X, Y), now, said).swaps
     assert worse is not None
     assert "The new rules are worse on these rows, beyond chance." in str(worse)
+
+
+def test_each_line_says_whether_it_held_up_where_it_has_rows_enough() -> None:
+    now, said = make_rows(4, 900, raised=4.0)
+    line = RULES.apply(now)
+    rare = int(line[now[:, 0].argmax()])
+    is_kept = (line != rare) | (np.cumsum(line == rare) <= FEW_ROWS - 1)
+    measured = RULES.measure(now[is_kept], said[is_kept])
+    fell, is_few = measured.did_not_hold_up, measured.unseen_counts[:, 0] < FEW_ROWS  # type: ignore[index]
+    assert (fell & ~is_few).any()
+    assert (~fell & ~is_few).any()
+    assert is_few.any()
+    for one in measured.lines:
+        assert ("did not hold up" in describe_rows(one)) == (fell[one.index] and not is_few[one.index])
+        assert ("too few to tell" in describe_rows(one)) == is_few[one.index]

@@ -268,3 +268,7 @@ def test_a_broken_invariant_is_a_format_error_that_names_it(case: str) -> None:
     make_text, sentence = INVARIANTS[case]
     with pytest.raises(FormatError, match=rf"The tree JSON breaks an invariant\. Not a valid tree: .*{sentence}"):
         Tree.from_json(make_text())
+
+
+def test_letters_are_written_as_they_are() -> None:
+    assert '"größe"' in stump(feature_names=["größe"]).to_json()
