@@ -71,6 +71,14 @@ def measure(splits: int, data_dir: str | None) -> Iterator[dict[str, Any]]:
                 }
 
 
+def load_rows() -> list[dict[str, Any]]:
+    """Read the stored rows of lists and pruned trees, each form on each split of each target."""
+    import pandas as pd
+
+    found: list[dict[str, Any]] = pd.read_csv(ROOT / "src/secateur/lab/stored/regression.csv").to_dict("records")
+    return found
+
+
 def write_table(rows: list[dict[str, Any]]) -> str:
     """Write forms with their averages over splits, then over targets."""
     from secateur.lab.regression import summarize_regression
@@ -85,8 +93,6 @@ def write_table(rows: list[dict[str, Any]]) -> str:
 
 def make_blocks() -> dict[str, str]:
     """Write both tables of the page: lists beside pruned trees, and beside these peers."""
-    from secateur.lab.regression import load_rows
-
     peers = json.loads(STORED.read_text(encoding="utf-8"))  # whose conditions are percentages
     return {"forms": write_table(load_rows()), "peers": write_table([{**row, "every": 100.0} for row in peers])}
 

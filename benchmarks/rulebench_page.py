@@ -13,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.paper.documents import fill_page
+from benchmarks.ranks import Ranking, rank_methods
 from secateur.errors import InputError
 from secateur.lab.pages import Page, load_pyplot, to_markdown, write_figures
 from secateur.lab.rulebench.data import SOURCES
 from secateur.lab.rulebench.results import Results, load_stored
 from secateur.lab.rulebench.run import NONE, OURS, PRUNED
-from secateur.lab.rulebench.statistics import SUPPORTED, Comparison, Ranking, rank_methods
+from secateur.lab.rulebench.statistics import SUPPORTED, Comparison
 from secateur.lab.rulebench.trees import KINDS, NO_TREE
 from secateur.rows.whole_files import write_whole
 

@@ -13,12 +13,12 @@ from benchmarks import regression_peers, unseen_rows
 from benchmarks.paper import ensembles
 from benchmarks.paper.claims import CLAIMS, count_verdicts, read_verdict
 from benchmarks.paper.evidence import ARM_NAMES, Evidence
+from benchmarks.paper.figures import FIGURES
 from benchmarks.paper.open_points import OPEN_POINTS, describe_nearest
 from benchmarks.paper.stored import load_study, load_versions
 from benchmarks.paper.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 from secateur.lab import beyond, lists
 from secateur.lab.deterministic import N_STATES, expected_rows
-from secateur.lab.exhibits import FIGURES
 from secateur.lab.operations import WITH_ROWS
 from secateur.lab.pages import FAR, Page, make_pages, to_markdown, tolerance_page
 from secateur.lab.protocol import ARMS, DATASETS, METHODS

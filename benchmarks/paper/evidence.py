@@ -11,7 +11,7 @@ from benchmarks.paper.verdicts import Estimate, Values, mean_of
 from secateur.lab.deterministic import DeterministicRow, reproduce_deterministic
 from secateur.lab.operations import Work
 from secateur.lab.protocol import ARMS, DATASETS, TOLERANCES
-from secateur.lab.readings import Fit, count_undefined, fit_readings
+from secateur.lab.readings import Fit, fit_readings
 from secateur.lab.sparse import list_values
 from secateur.lab.summary import (
     LEAST_SPLITS,
@@ -90,9 +90,10 @@ class Evidence:
         return len(load_study("readings", arm)) // len(DATASETS)
 
     def count_undefined(self, method: str) -> tuple[int, int]:
-        """Count the splits of both arms in which a precision is undefined, and all splits."""
-        studies = [load_study("readings", arm) for arm in ARM_NAMES]
-        return sum(count_undefined(splits, method) for splits in studies), sum(len(splits) for splits in studies)
+        """Count the splits of both arms in which tree or rules predict one class only for all test rows, and all."""
+        splits = [split for arm in ARM_NAMES for split in load_study("readings", arm)]
+        rows = [row for split in splits for row in split["rows"] if row["method"] == method]
+        return sum(row["undefined"] for row in rows), len(splits)
 
     def count_unaffected(self) -> int:
         """Count the splits and procedures of the tables in which no rule is shortened; M1-P at every tolerance."""

@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks import regression_peers, unseen_rows
-from benchmarks.paper import ensembles
+from benchmarks.paper import ensembles, figures
 from benchmarks.paper.claims import CLAIMS, Finding, count_verdicts, read_verdict
 from benchmarks.paper.documents import PAGES, fill_page, make_blocks, make_index_blocks
 from benchmarks.paper.evidence import Evidence
+from benchmarks.paper.figures import FIGURES
 from benchmarks.paper.open_points import OPEN_POINTS, count_nearest
 from benchmarks.paper.stored import load_study
 from benchmarks.paper.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
-from secateur.lab import exhibits
-from secateur.lab.exhibits import FIGURES
 from secateur.lab.protocol import ARMS, DATASETS
 from secateur.lab.readings import LEAF_TIES, SINGLE_CONDITIONS
 
@@ -132,11 +131,11 @@ def test_every_claim_and_every_open_point_is_told_once() -> None:
 
 
 def test_the_sibling_figure_deletes_a_matched_link_of_the_leaf_that_the_paper_names() -> None:
-    rule = exhibits.sibling_rule()
+    rule = figures.sibling_rule()
     assert (rule.leaf_id, rule.deleted_ids, rule.kept_ids) == (3, (2,), (3,))
-    assert exhibits.sibling_rises(2)
-    assert not exhibits.sibling_rises(4)
-    assert exhibits.draw_tree(exhibits.sibling_tree(), rule).count(", deleted") == 1
+    assert figures.sibling_rises(2)
+    assert not figures.sibling_rises(4)
+    assert figures.draw_tree(figures.sibling_tree(), rule).count(", deleted") == 1
 
 
 def test_claims_come_from_every_part_of_the_results() -> None:

@@ -9,12 +9,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor
 
 import secateur
+from benchmarks.regression_peers import load_rows
 from secateur.lab.regression import (
     MADE,
     MOST_SPLITS,
     TARGETS,
     TOLERANCES,
-    load_rows,
     load_target,
     measure_target,
     regression_page,

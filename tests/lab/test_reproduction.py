@@ -18,6 +18,7 @@ from stored_results import skip_if_older
 from typer.testing import CliRunner
 
 import secateur
+from benchmarks.paper import figures
 from benchmarks.paper.stored import load_study, load_table, load_versions, store_run
 from secateur.cli.main import app
 from secateur.datasets import load
@@ -235,11 +236,11 @@ def test_the_entropy_table_is_the_papers() -> None:
 
 
 def test_figures_tell_c1_from_c0_without_colour() -> None:
-    drawing = exhibits.draw_tree(exhibits.orientation_tree())
+    drawing = figures.draw_tree(figures.orientation_tree())
     assert "C0: x &lt;= 0" in drawing
     assert "C1: x &gt; 0" in drawing
     assert drawing.count("stroke-dasharray") == 1
-    tree = exhibits.assimilation_tree()
+    tree = figures.assimilation_tree()
     assert [round(share, 2) for share in (tree.counts[:, 1] / tree.counts.sum(axis=1))[[2, 3, 4, 5, 6]]] == [
         0.9,
         0.7,
@@ -247,10 +248,10 @@ def test_figures_tell_c1_from_c0_without_colour() -> None:
         0.8,
         0.95,
     ]
-    rule = exhibits.assimilated_rule()
+    rule = figures.assimilated_rule()
     assert (rule.kept_ids, rule.deleted_ids) == ((2,), (3, 5))  # a strict prefix: the path to node 2
     assert rule.support > rule.source_support
-    assert exhibits.draw_tree(tree, rule).count(", deleted") == 2
+    assert figures.draw_tree(tree, rule).count(", deleted") == 2
 
 
 def test_a_small_runtime_study_measures_and_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from stored_results import skip_if_older
 from typer.testing import CliRunner
 
 import secateur
+from benchmarks import ranks
 from benchmarks import rulebench_page as page
 from benchmarks.paper.documents import fill_page
 from benchmarks.paper.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
@@ -374,7 +375,7 @@ def test_the_worst_split_is_that_on_which_the_first_method_loses_most() -> None:
 @given(st.dictionaries(st.tuples(st.sampled_from("abcd"), st.sampled_from("efgh")), st.floats(0, 1), min_size=1))
 @settings(max_examples=60)
 def test_holms_steps(found: dict[tuple[str, str], float]) -> None:
-    corrected = statistics.correct_by_holm(found)
+    corrected = ranks.correct_by_holm(found)
     for pair, p in found.items():
         below = [other for other in found.values() if other <= p]
         order = sorted(found.values())
@@ -386,13 +387,13 @@ def test_ranks_are_means_over_the_data_sets_that_all_methods_have() -> None:
     rng = np.random.default_rng(0)
     base = {str(n): float(rng.normal()) for n in range(20)}
     table = {"b": {k: v + 1 for k, v in base.items()}, "a": base, "c": {k: v + 2 for k, v in base.items()}}
-    found = statistics.rank_methods({**table, "c": {**table["c"], "only": 0.0}})
+    found = ranks.rank_methods({**table, "c": {**table["c"], "only": 0.0}})
     assert (found.methods, found.ranks, found.n_datasets) == (("a", "b", "c"), (1, 2, 3), 20)
     assert found.friedman_p == pytest.approx(friedmanchisquare(*(list(one.values()) for one in table.values())).pvalue)
     assert found.cliques == ()
-    same = statistics.rank_methods({"a": base, "b": dict(base), "c": {k: v + 1 for k, v in base.items()}})
+    same = ranks.rank_methods({"a": base, "b": dict(base), "c": {k: v + 1 for k, v in base.items()}})
     assert same.cliques == ((0, 1),)
-    assert statistics.rank_methods(table, smaller_is_better=False).methods == ("c", "b", "a")
+    assert ranks.rank_methods(table, smaller_is_better=False).methods == ("c", "b", "a")
 
 
 # The command.

@@ -246,11 +246,9 @@ def _runtime(study: Study) -> list[Page]:
 
 
 def _exhibits(study: Study) -> list[Page]:
-    from secateur.lab.exhibits import FIGURES, entropy_rows
+    from secateur.lab.exhibits import entropy_rows
     from secateur.lab.pages import Page
 
-    for name, draw in FIGURES.items():
-        write_whole(study.place / name, draw())
     note = "the C1 child has class-1 share 0.90; C1/C0 orientation is fixed, the sibling's entropy is not"
     header = ("C1 child", "C0 sibling", "sibling p0", "sibling entropy against the parent's")
     return [Page("Entropy asymmetry for parent counts (70, 30)", note, header, tuple(entropy_rows()))]

@@ -74,11 +74,6 @@ def _fit(reading: str, table: list[dict[str, Any]], beside: str) -> Fit:
     return Fit(reading, len(distances), rms, sum(abs(distance) > FAR for distance in distances))
 
 
-def count_undefined(splits: Sequence[dict[str, Any]], method: str) -> int:
-    """Count the splits in which the tree or the rules predict one class only for all test rows."""
-    return sum(row["undefined"] for split in splits for row in split["rows"] if row["method"] == method)
-
-
 def readings_page(arm: Arm, fits: Sequence[Fit]) -> Page:
     """Show how near each reading comes to the paper."""
     return Page(

@@ -20,7 +20,6 @@ from sklearn.tree import DecisionTreeRegressor
 from secateur import datasets, from_model, simplify
 from secateur.lab.pages import Page, show_numbers
 from secateur.lab.pruning import prune_until
-from secateur.lab.summary import STORED
 
 TOLERANCES = (0.1, 0.25, 0.5)  # standard deviations of the training targets
 SECTIONS = 4
@@ -116,12 +115,6 @@ def run_regression(n_splits: int, data_dir: Any = None) -> Iterator[list[dict[st
     for name in TARGETS:
         for split in range(n_splits):
             yield measure_target(name, split, data_dir)
-
-
-def load_rows() -> list[dict[str, Any]]:
-    """Read the stored rows, each form on each split of each target."""
-    found: list[dict[str, Any]] = pd.read_csv(str(STORED / "regression.csv")).to_dict("records")
-    return found
 
 
 def summarize_regression(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
