@@ -41,7 +41,7 @@ def list_pages() -> dict[str, tuple[str, str]]:
 
 
 def list_examples() -> list[Path]:
-    """The pages of the gallery, each of which is a notebook, too."""
+    """The pages of the gallery, all of them notebooks, too."""
     return sorted(page for page in (Path(__file__).parent / "gallery").glob("*.md") if page.stem != "index")
 
 

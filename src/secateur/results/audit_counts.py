@@ -221,7 +221,7 @@ def _sum_errors(
 
 
 def _sum_covered(rules: Rules, listed: LabelledRows, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Add up the same over the rows that satisfy each leaf's rule, of which a row may satisfy several."""
+    """Add up the same over the rows that satisfy each leaf's rule; a row may satisfy several."""
     assert listed.targets is not None
     found = np.zeros((rules.n_lines, 4))
     for span, masks in mask_blocks(rules.tree, listed.rows):

@@ -4,7 +4,7 @@ They are written in staging directories, ``.secateur-<token>``, one in every dir
 to their places from there. Inside:
 
 ====================  ================================================================================================
-``lock``              says that this is a staging directory, of which machine, and where the run's first one is; locked
+``lock``              says that this is a staging directory, whose machine, and where the run's first one is; locked
                       as long as the run lives, because the system takes the lock away when a process ends
 ``0.new``, ``1.new``  the outputs, until they are moved to their places
 ``0.old``, ``1.old``  second names of the files that they replace

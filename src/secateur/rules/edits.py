@@ -32,7 +32,7 @@ class Edit(NamedTuple):
 
     edit: str  # "strike", "without", "answer" or "rounded"
     line: int | None = None  # its number as it was printed then: from 1
-    column: str | None = None  # that is no longer asked
+    column: str | None = None  # not asked any more
     to: Any = None  # label of the class that the line was given
     was: str | None = None  # the line then, with exact numbers, so that a journal is not replayed on another list
     reason: str = ""  # in the words of whoever edited

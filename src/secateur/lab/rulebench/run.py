@@ -20,7 +20,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, partial, singledispatch
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Any
@@ -271,7 +271,7 @@ def measure_split(arm: Arm, data: Dataset, split: int, *, methods: Mapping[str, 
                 if text is None and name == PRUNED:  # it prunes trees of scikit-learn alone
                     continue
                 row |= of_tree | _measure(text, source, X_new, y_new)
-                if isinstance(text, secateur.Rules) and split < SOME_SPLITS:
+                if "columns" in row and split < SOME_SPLITS:  # of rules of ours
                     row["checks"] = count_checks(text, X_new[:CHECKED_ROWS])
                     if name != PRUNED and model is not None:
                         row["unchanged"] = _count_unchanged(text, method(model, X[drawn], y[drawn]))
@@ -287,16 +287,10 @@ def measure_split(arm: Arm, data: Dataset, split: int, *, methods: Mapping[str, 
 
 def _measure(text: Any, source: secateur.Rules | None, X: Any, y: Any) -> dict[str, Any]:
     """Measure what a method gave on the rows left out, beside the tree where there is one."""
-    measured: dict[str, Any] = {}
-    if isinstance(text, secateur.Rules):
-        asked = np.unique(np.concatenate([np.array(line.kept_ids, dtype=np.int64) for line in text.lines]))
-        columns = len(np.unique(text.tree.feature[text.paths.parent[asked]]))
-        measured = {"conditions": text.n_conditions, "lines": text.n_lines, "columns": columns}
-        if source is not None and text.tree.n_nodes == source.tree.n_nodes:  # not rules of a pruned tree
-            audit = text.audit(X, y)
-            measured |= {name: none_if_nan(getattr(audit, name)) for name in AUDITED}
-    else:
-        measured = _count_read(text)
+    measured: dict[str, Any] = _count_read(text)
+    if source is not None and "columns" in measured and text.tree.n_nodes == source.tree.n_nodes:  # not a pruned tree's
+        audit = text.audit(X, y)
+        measured |= {name: none_if_nan(getattr(audit, name)) for name in AUDITED}
     answers = np.asarray(text.predict(X))
     if answers.shape != y.shape or answers.dtype.kind not in "biuf":
         found = f"{answers.dtype} of shape {answers.shape}"
@@ -308,6 +302,7 @@ def _measure(text: Any, source: secateur.Rules | None, X: Any, y: Any) -> dict[s
     return measured
 
 
+@singledispatch
 def _count_read(text: Any) -> dict[str, int]:
     """Count lines, and conditions as they read: tuples on one column, their first item, are one condition."""
     lines = getattr(text, "lines", None)
@@ -320,6 +315,13 @@ def _count_read(text: Any) -> dict[str, int]:
         {one[0] if isinstance(one, tuple) and one else (place,) for place, one in enumerate(line)} for line in lines
     ]
     return {"conditions": sum(map(len, read)), "lines": len(lines)}
+
+
+@_count_read.register
+def _(text: secateur.Rules) -> dict[str, int]:
+    asked = np.unique(np.concatenate([np.array(line.kept_ids, dtype=np.int64) for line in text.lines]))
+    columns = len(np.unique(text.tree.feature[text.paths.parent[asked]]))
+    return {"conditions": text.n_conditions, "lines": text.n_lines, "columns": columns}
 
 
 def _score(answers: NDArray[Any], shares: Any, y: NDArray[Any]) -> dict[str, Any]:
