@@ -64,6 +64,7 @@ def test_rules_over_many_columns_run(shape: str, database: str, n_columns: int) 
         rows.to_sql("rows", connection, index=False)
         connection.execute("INSERT INTO rows (g1) VALUES ('not a number')")
         found = connection.execute(rules.to_sql("sqlite")).fetchall()
+        connection.close()
         expected.append(None)
     assert [row[0] for row in found] == expected
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -192,8 +193,11 @@ def test_queries_and_tables_that_are_none(frame: Any, model: Any) -> None:
             secateur.simplify(model, (connection, query), y="y", method="mismatch", each_leaf=True)
     import sqlite3
 
-    with pytest.raises(InputError, match=r"with a connection of DuckDB, found one of sqlite3"):
-        secateur.simplify(model, (sqlite3.connect(":memory:"), "SELECT 1"), y="y", method="mismatch", each_leaf=True)
+    with (
+        contextlib.closing(sqlite3.connect(":memory:")) as lite,
+        pytest.raises(InputError, match=r"with a connection of DuckDB, found one of sqlite3"),
+    ):
+        secateur.simplify(model, (lite, "SELECT 1"), y="y", method="mismatch", each_leaf=True)
     rules = secateur.simplify(model, frame, y="y", method="mismatch", each_leaf=True)
     with pytest.raises(InputError, match=r"Expected a table: a path, .* found ndarray"):
         rules.write_predictions(frame.to_numpy(), "nowhere.parquet")
