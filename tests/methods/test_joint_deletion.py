@@ -19,6 +19,7 @@ from secateur.choosing import BUDGETS, ListForm, _Choosing, choose_lines, choose
 from secateur.errors import InputError
 from secateur.methods import joint_deletion, row_mixture
 from secateur.methods.covering import Cut
+from secateur.methods.joint_deletion import GAINS
 from secateur.tree.tree import Tree
 
 POOL = 60
@@ -135,6 +136,20 @@ def test_the_moves_are_those_of_the_slow_version(tree: Tree, data: st.DataObject
                 for index, links in kept.items():
                     is_deleted = found.is_deleted[found.begin[index] : found.begin[index + 1]]
                     assert np.array(starts[index][1], dtype=np.int64)[~is_deleted].tolist() == links
+
+
+@pytest.mark.parametrize("rest", [False, True])
+def test_what_a_cell_adds_to_a_move_is_the_change_in_those_off(rest: bool) -> None:
+    def is_off(n_covering: int, n_off: int) -> bool:
+        return n_off > 0 or (n_covering == 0 and rest)
+
+    for n_covering in range(5):
+        for n_off in range(n_covering + 1):
+            gains = GAINS[6 * min(n_covering, 2) + 2 * min(n_off, 2) + rest].tolist()
+            moves = [(n_covering + 1, n_off), (n_covering + 1, n_off + 1), (n_covering - 1, n_off)]
+            for place, after in enumerate([*moves, (n_covering - 1, n_off - 1)]):
+                if 0 <= after[1] <= after[0]:
+                    assert gains[place] == is_off(*after) - is_off(n_covering, n_off), (n_covering, n_off, place)
 
 
 @pytest.mark.parametrize("tolerance", [0.1, 1.0])
