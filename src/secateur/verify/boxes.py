@@ -318,8 +318,10 @@ class Possible:
             numbers = matrix[:, feature]
             n, own = self.decimals[feature], column(feature)
             # numpy rounds by way of a product, which may miss the nearest decimal, but not the nearest whole number.
-            distinct, places = np.unique(own, return_inverse=True)  # of few decimals there are few
-            nearest = np.array([round(number, n) for number in distinct.tolist()])[places] if n else np.rint(own)
+            nearest = np.rint(own)
+            if n:
+                distinct, places = np.unique(own, return_inverse=True)  # of few decimals there are few
+                nearest = np.array([round(number, n) for number in distinct.tolist()])[places]
             broken = (nearest.astype(matrix.dtype) != numbers) & ~np.isnan(numbers)
             against.append((self.tree.describe_decimals(feature), broken))
         for group in self.groups:

@@ -53,9 +53,10 @@ def verify_rules(
     or has ``line_counts``, ``leaf_counts`` and ``squares`` of rows that had no part in making the rules.
 
     ``read_rows`` gives the training rows in parts, each a matrix in the tree's dtype and codes, class indices, weights
-    or None, and of a regression tree the targets, else None; it is called once, or twice for a list. ``read_unseen``
-    does so for rows that had no part in making the rules. ``domain`` are the listed cases of ``mismatch-certified``;
-    ``comparison`` is how the tree, or how often rules that approximate a model agree with it, compares with the model.
+    or None, and of a regression tree the targets, else None; it is called again where they are too many to keep.
+    ``read_unseen`` does so for rows that had no part in making the rules. ``domain`` are the listed cases of
+    ``mismatch-certified``; ``comparison`` is how the tree, or how often rules that approximate a model agree with it,
+    compares with the model.
     """
     case = Case(tree, record, read_rows, domain)
     if check_structure(case):

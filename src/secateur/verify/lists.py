@@ -15,21 +15,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secateur.verify.boxes import Boxes, cut_cell
-from secateur.verify.case import COUNT_TOLERANCE, NOT_RECOUNTED, PlacedRows, describe_difference, merge_alike
+from secateur.verify.case import COUNT_TOLERANCE, NOT_RECOUNTED, describe_difference
+from secateur.verify.masked_rows import MaskedRows, list_rows, pack
 from secateur.verify.promises import EXACT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from secateur.tree.difference import Comparison
-    from secateur.verify.case import Case
+    from secateur.verify.case import Case, Chunk
+    from secateur.verify.masked_rows import Mask
 
 OWN_METHOD = "exact"  # whose lists have lines of their own; others are made of the rules of their method
 PAID_KIND, DEAR_KIND, HEADING_KIND, KEPT_KIND, STRUCK_KIND = "paid", "too-dear", "heading", "keeps-out", "struck"
 REASONED = {"kinds": "kinds", "before": "before", "after": "after", "numbers": "numbers", "nodes_of_edges": "nodes"}
 FEW_RULES = 512  # of more, it need not be stated what each covers
+FEW_LEAVES = 64  # of more, the leaf of each row is looked up
 ROUNDED = Fraction(1, 10**12)  # a share is stated as a float
 RECOUNTED = {"class_counts": "the rows that each rule covers", "decided_counts": "the rows that each line decides"}
 
@@ -101,6 +104,18 @@ class Lines:
         number_of = {int(node): number for number, node in enumerate(self.stated["nodes"])}
         paths = (_list_path(self.case, leaf) for leaf in self.case.leaves.tolist())
         return np.array([next((number_of[node] for node in path[::-1] if node in number_of), -1) for path in paths])
+
+    def decide(self, rows: MaskedRows) -> Iterator[tuple[int, Mask, Mask]]:
+        """Mask the rows inside each line, and those that it decides: what no rule before it holds."""
+        undecided = rows.links[0].copy()
+        for place, (_, inside) in enumerate(rows.satisfying(self.kept, self.written)):
+            yield int(self.line_of_rule[place]), inside, inside & undecided
+            undecided &= ~inside
+        rest_of_leaf = self.rest_lines[self.section_of_leaf]
+        for line in self.rest_lines.tolist():
+            leaves = self.case.leaves[rest_of_leaf == line]
+            rest = np.bitwise_or.reduce(rows.passing[leaves], axis=0) & undecided
+            yield line, rest, rest
 
     @cached_property
     def values(self) -> list[Fraction]:
@@ -448,36 +463,22 @@ def _check_rows(case: Case, lines: Lines) -> None:
         if budget:
             case.failures.append(f"The rows that are off were {NOT_RECOUNTED}")
         return
-    n_rules, n_classes, n_lines = len(lines.written), case.tree.n_classes, len(lines.classes)
-    covered, decided = np.zeros((n_rules, n_classes)), np.zeros((n_lines, n_classes))
-    rest_is_off = np.stack([~lines.answers(line) for line in lines.rest_lines.tolist()])
+    n_classes, n_lines = case.tree.n_classes, len(lines.classes)
+    covered, decided = np.zeros((2, n_lines, n_classes))
     off, total = np.zeros((2, n_classes))  # by the class that the tree predicts
-    boxes = Boxes(case.tree, case.paths, lines.kept, lines.written)
     powers = np.zeros((n_lines, 3))  # of weights, targets less a line's value, and squares of that
-    for matrix, class_ids, weights, targets in case.read_rows():
-        heavy = np.ones(len(matrix)) if weights is None else weights
-        if targets is None:
-            matrix, class_ids, heavy, _ = merge_alike(case.tree, case.paths.limit, matrix, class_ids, weights)
-        rows = PlacedRows(case.tree, matrix)
-        leaf = rows.leaf_place(case.leaves)
-        winner = lines.rest_lines[lines.section_of_leaf[leaf]]
-        wrong = rest_is_off[lines.section_of_leaf[leaf], leaf]
-        inside = dict(rows.satisfying(boxes, np.zeros(n_rules, dtype=np.int64)))
-        if inside:
-            wrong[np.concatenate(list(inside.values()))] = False  # they are not left to otherwise
-        for place in range(n_rules)[::-1]:  # the first to decide overwrites the later ones
-            some, line = np.sort(inside[place]), int(lines.line_of_rule[place])
-            winner[some] = line
-            wrong[some] |= ~lines.answers(line)[leaf[some]]
-            covered[place] += np.bincount(class_ids[some], heavy[some], n_classes)
-        decided += np.bincount(winner * n_classes + class_ids, heavy, decided.size).reshape(decided.shape)
-        if targets is not None:
-            above = targets - np.asarray(lines.stated["shares"])[winner]
-            powers += np.stack([np.bincount(winner, heavy * above**k, n_lines) for k in range(3)], axis=1)
-        said = case.classes[leaf]
-        off += np.bincount(said[wrong], heavy[wrong], n_classes)
-        total += np.bincount(said, heavy, n_classes)
-    _compare(case, lines, "class_counts", covered, lines.line_of_rule)
+    for rows in case.read_masked():
+        said, wrong = _find_said(case, rows), np.zeros_like(rows.links[0])
+        for line, inside, won in lines.decide(rows):
+            decided[line] += rows.count(won)
+            covered[line] += rows.count(inside)
+            wrong |= _find_wrong(lines, line, rows, inside, said.get(int(lines.classes[line])))
+            if rows.targets is not None:
+                powers[line] += rows.add_powers(won, float(lines.stated["shares"][line]))
+        for own, mask in said.items():
+            off[own] += rows.count(wrong & mask).sum()
+            total[own] += rows.count(mask).sum()
+    _compare(case, lines, "class_counts", covered[lines.line_of_rule], lines.line_of_rule)
     _compare(case, lines, "decided_counts", decided, np.arange(n_lines))
     if lines.stated["target_moments"] is not None:
         moments = np.asarray(lines.stated["target_moments"])
@@ -535,12 +536,35 @@ def _compare(case: Case, lines: Lines, name: str, again: NDArray[np.float64], li
     )
 
 
-def decide_rows(case: Case, rows: PlacedRows) -> NDArray[np.int64]:
+def _find_said(case: Case, rows: MaskedRows) -> dict[int, Mask]:
+    """Mask the rows for which the tree predicts each class."""
+    said: dict[int, Mask] = {}
+    for own, leaf in zip(case.classes.tolist(), case.leaves.tolist(), strict=True):
+        said[own] = said[own] | rows.passing[leaf] if own in said else rows.passing[leaf]
+    return said
+
+
+def _find_wrong(lines: Lines, line: int, rows: MaskedRows, inside: Mask, own: Mask | None) -> Mask:
+    """Mask the rows inside a line whose leaves it may not answer for; ``own`` are those of leaves of its class."""
+    beyond = (lines.case.classes == lines.classes[line]) & ~lines.answers(line)  # of its class, with another share
+    if own is None:
+        return inside
+    right, leaves = inside & own, lines.case.leaves[beyond]
+    if len(leaves) > FEW_LEAVES:
+        some = list_rows(right)
+        is_wrong = np.zeros(rows.n_rows, dtype=bool)
+        is_wrong[some[beyond[rows.leaf_places[some]]]] = True
+        right &= ~pack(is_wrong)
+    elif len(leaves):
+        right &= ~np.bitwise_or.reduce(rows.passing[leaves], axis=0)
+    return inside & ~right
+
+
+def decide_rows(case: Case, part: Chunk) -> NDArray[np.int64]:
     """Find the line that decides each row: the first rule of its section that it satisfies, else "otherwise"."""
-    lines = Lines(case, case.record["list"])
-    winner = lines.rest_lines[lines.section_of_leaf[rows.leaf_place(case.leaves)]]
-    boxes = Boxes(case.tree, case.paths, lines.kept, lines.written)
-    inside = dict(rows.satisfying(boxes, np.zeros(len(lines.written), dtype=np.int64)))
-    for place in range(len(lines.written))[::-1]:  # the first to decide overwrites the later ones
-        winner[inside[place]] = lines.line_of_rule[place]
-    return winner
+    lines, found = Lines(case, case.record["list"]), []
+    for rows in case.mask(part):
+        found.append(np.empty(rows.n_rows, dtype=np.int64))
+        for line, _, won in lines.decide(rows):
+            found[-1][list_rows(won)] = line
+    return np.concatenate(found or [np.zeros(0, dtype=np.int64)])

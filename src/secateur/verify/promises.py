@@ -17,13 +17,12 @@ from secateur.verify.case import (
     SHOWN_FAILURES,
     Case,
     Counted,
-    PlacedRows,
     compare_totals,
     describe_difference,
     find_beyond,
     find_shares,
-    merge_alike,
 )
+from secateur.verify.masked_rows import list_rows
 from secateur.verify.monotone import Monotone, check_signs
 
 EXACT = ("none", "sibling", "redundancy", "exact", "faithful")
@@ -130,32 +129,30 @@ def _check_boxes(case: Case) -> None:
 
 
 def _count_rows(case: Case) -> Counted | None:
-    """Place the rows, a chunk at a time, and count what every promise about them needs."""
+    """Count what every promise about the rows needs."""
     if case.read_rows is None:
         return None
     counted = Counted(*np.zeros((2, len(case.leaves), case.tree.n_classes)))
-    for matrix, labels, weights, _ in case.read_rows():
-        alike, class_ids, heavy, first = merge_alike(case.tree, case.paths.limit, matrix, labels, weights)
-        rows = PlacedRows(case.tree, alike)
-        by_class = np.zeros((case.tree.n_classes, rows.n_rows), dtype=bool)
-        covered, classes = list(by_class), case.classes.tolist()
-        for rule, inside in case.covered(rows, case.all_rules):
-            covered[classes[rule]][inside] = True
-            inside = np.sort(inside)  # so that weights are added in the order of the rows
-            counted.rules[rule] += np.bincount(class_ids[inside], heavy[inside], case.tree.n_classes)
-        place = rows.leaf_place(case.leaves)
-        cells = np.bincount(place * case.tree.n_classes + class_ids, heavy, counted.leaves.size)
-        counted.leaves += cells.reshape(counted.leaves.shape)
-        if case.possible.words:
-            counted.against_facts += case.possible.check_rows(matrix, counted.n_rows)
-        answered = by_class[case.classes[place], np.arange(rows.n_rows)]
-        if counted.unanswered is None and not answered.all():
-            counted.unanswered = counted.n_rows + int(first[~answered].min())
-        counted.in_conflict += float(heavy[by_class.sum(axis=0) > 1].sum())
-        counted.total += float(heavy.sum())
-        counted.is_weighed |= weights is not None
-        counted.has_weights |= weights is not None and bool((weights != 1).any())
-        counted.n_rows += len(matrix)
+    classes = case.classes.tolist()
+    for rows in case.read_masked():
+        by_class: dict[int, Any] = {own: np.zeros_like(rows.links[0]) for own in set(classes)}
+        for rule, inside in rows.satisfying(~case.deleted, case.all_rules):
+            by_class[classes[rule]] |= inside
+            counted.rules[rule] += rows.count(inside)
+        unanswered, once, twice = rows.links[0].copy(), *np.zeros((2, len(rows.links[0])), dtype=np.uint64)
+        for place, leaf in enumerate(case.leaves.tolist()):
+            counted.leaves[place] += rows.count(rows.passing[leaf])
+            unanswered &= ~(rows.passing[leaf] & by_class[classes[place]])
+        for covered in by_class.values():
+            twice |= once & covered
+            once |= covered
+        if counted.unanswered is None and unanswered.any():
+            counted.unanswered = counted.n_rows + int(list_rows(unanswered)[0])
+        counted.in_conflict += float(rows.count(twice).sum())
+        counted.total += float(rows.count(rows.links[0]).sum())
+        counted.is_weighed |= rows.weights is not None
+        counted.has_weights |= rows.weights is not None and bool((rows.weights != 1).any())
+        counted.n_rows += rows.n_rows
     return counted
 
 
@@ -166,7 +163,7 @@ def _check_counts(case: Case, counted: Counted | None) -> None:
             case.failures.append(f"The reliabilities were {NOT_RECOUNTED}")
         return
     if case.possible.words:
-        case.report("the rows satisfy the stated facts", counted.against_facts)
+        case.report("the rows satisfy the stated facts", case.against_facts)
     if counted.has_weights and not case.record.get("is_weighted", True):
         case.failures.append("The counts are said to be numbers of rows, but these rows have weights.")
     elif case.record.get("is_weighted", False) and not counted.is_weighed and case.counts_rows:
@@ -336,7 +333,7 @@ def _check_certificate(case: Case) -> None:
     labels = case.domain[1]
     refuting = np.full(len(case.leaves), len(labels))  # the first listed row of another class that a rule covers
     widened = np.flatnonzero(case.rules_with(case.deleted))
-    for rule, rows in case.covered(PlacedRows(case.tree, case.domain[0]), widened):
+    for rule, rows in case.list_cases(~case.deleted, widened).items():
         foreign = rows[labels[rows] != case.classes[rule]]
         refuting[rule] = foreign.min(initial=len(labels))
     case.report(

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.verify.case import COUNT_TOLERANCE, PlacedRows, describe_difference, find_shares
+from secateur.verify.boxes import walk_paths
+from secateur.verify.case import COUNT_TOLERANCE, describe_difference, find_shares
 from secateur.verify.fields import REASONS, Check
 from secateur.verify.lists import Lines, compare_targets, decide_rows
+from secateur.verify.masked_rows import split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,13 +88,8 @@ def _check_cases(case: Case) -> None:
     tried = np.isin(kinds, ("finite-domain", "domain-refutes"))
     if not tried.any():
         return
-    matrix, labels = case.domain
-    inside: dict[int, NDArray[np.int64]] = {}
-    placed = PlacedRows(case.tree, matrix)
-    for boxes in case.make_boxes(~tried, np.unique(rule[tried])):  # a rule tries all of them together, or none
-        for place, rows in placed.satisfying(boxes, np.zeros(len(boxes.rules), dtype=np.int64)):
-            inside[int(boxes.rules[place])] = np.sort(rows)
-    broken = []
+    labels, broken = case.domain[1], []
+    inside = case.list_cases(~tried, np.unique(rule[tried]))  # a rule tries all of them together, or none
     for entry in np.flatnonzero(tried).tolist():
         rows, name = inside[rule[entry]], case.leaves[rule[entry]]
         foreign = rows[labels[rows] != case.classes[rule[entry]]]
@@ -147,15 +144,9 @@ def _check_trials(case: Case) -> list[str] | None:
         rule=trial.astype(np.int32),
     )
     counts = np.zeros((len(entries), case.tree.n_classes))
-    assert case.read_rows is not None
-    every = np.arange(len(entries))
-    for matrix, class_ids, weights, _ in case.read_rows():
-        placed = PlacedRows(case.tree, matrix)
-        heavy = np.ones(len(matrix)) if weights is None else weights
-        for boxes in case.make_boxes(~gone, every, paths):
-            for place, inside in placed.satisfying(boxes, np.zeros(len(boxes.rules), dtype=np.int64)):
-                rows = np.sort(inside)
-                counts[boxes.rules[place]] += np.bincount(class_ids[rows], heavy[rows], case.tree.n_classes)
+    for rows in case.read_masked():
+        for place, inside in rows.satisfying(~gone, np.arange(len(entries)), paths):
+            counts[place] += rows.count(inside)
     again = np.full(len(rule), np.nan)
     again[entries] = find_shares(counts, case.classes[rule[entries]])
     judged = np.isin(np.arange(len(rule)), entries)
@@ -200,23 +191,20 @@ def check_unseen(case: Case, read_unseen: RowReader | None) -> None:
     again = {name: np.zeros(values.shape) for name, values in stated.items()}
     has_weights, source = False, _find_source(case)
     powers = np.zeros((len(stated["line_counts"]), 3))
-    for matrix, class_ids, weights, targets in read_unseen():
-        has_weights |= weights is not None
-        heavy = np.ones(len(matrix)) if weights is None else weights
-        rows = PlacedRows(case.tree, matrix)
-        leaf = PlacedRows(source, matrix).leaf_place(case.leaves)
-        again["leaf_counts"] += _add_up(leaf, class_ids, heavy, again["leaf_counts"].shape)
-        if case.record["list"] is not None:
-            row, line = np.arange(len(matrix)), decide_rows(case, rows)
-        else:
-            found = [(inside, np.full(len(inside), rule)) for rule, inside in case.covered(rows, case.all_rules)]
-            row, line = (np.concatenate(part) for part in zip(*found, strict=True))
-        again["line_counts"] += _add_up(line, class_ids[row], heavy[row], again["line_counts"].shape)
-        if targets is not None and unseen.get("targets") is not None:
-            above = targets - np.asarray(case.record["list"]["shares"])[line]
-            powers += np.stack([np.bincount(line, heavy * above**k, len(powers)) for k in range(3)], axis=1)
-        if "squares" in again:
-            again["squares"] += np.bincount(line, heavy[row] ** 2, len(again["squares"]))
+    lines = None if case.record["list"] is None else Lines(case, case.record["list"])
+    for part in read_unseen():
+        for rows in split_rows(source, walk_paths(source), part):
+            for place, leaf in enumerate(case.leaves.tolist()):
+                again["leaf_counts"][place] += rows.count(rows.passing[leaf])
+        for rows in case.mask(part):
+            has_weights |= rows.weights is not None
+            ruled = rows.satisfying(~case.deleted, case.all_rules)
+            for line, mask in ruled if lines is None else ((line, won) for line, _, won in lines.decide(rows)):
+                again["line_counts"][line] += rows.count(mask)
+                if rows.targets is not None and unseen.get("targets") is not None:
+                    powers[line] += rows.add_powers(mask, float(case.record["list"]["shares"][line]))
+                if "squares" in again:
+                    again["squares"][line] += rows.add_squares(mask)
     differs = {
         name: ~np.isclose(values, stated[name], rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE)
         for name, values in again.items()
@@ -241,13 +229,6 @@ def check_unseen(case: Case, read_unseen: RowReader | None) -> None:
     if unseen.get("targets") is not None:
         moments = np.array([[np.nan if one is None else one for one in line] for line in unseen["targets"]])
         compare_targets(case, np.asarray(case.record["list"]["shares"]), moments, powers, "unseen targets")
-
-
-def _add_up(
-    place: NDArray[np.int64], class_ids: NDArray[np.int64], heavy: NDArray[np.float64], shape: tuple[int, ...]
-) -> NDArray[np.float64]:
-    counted = np.bincount(place * shape[1] + class_ids, heavy, shape[0] * shape[1])
-    return counted.reshape(shape).astype(np.float64)
 
 
 def check_edits(case: Case, read_unseen: RowReader | None) -> None:
@@ -275,10 +256,12 @@ def _find_source(case: Case) -> Tree:
 def _check_price(case: Case, kind: str, stated: Mapping[str, Any], read_rows: RowReader) -> None:
     lines, tree, n_classes = Lines(case, case.record["list"]), _find_source(case), case.tree.n_classes
     changed, rows = np.zeros((n_classes,) * 3), 0.0
-    for matrix, class_ids, weights, _ in read_rows():
-        heavy = np.ones(len(matrix)) if weights is None else weights
-        line = decide_rows(case, PlacedRows(case.tree, matrix))
-        leaf = PlacedRows(tree, matrix).leaf_place(case.leaves)
+    for part in read_rows():
+        class_ids, weights = part[1:3]
+        heavy = np.ones(len(class_ids)) if weights is None else weights
+        line, leaf = decide_rows(case, part), np.zeros(0, dtype=np.int64)
+        for block in split_rows(tree, walk_paths(tree), part):
+            leaf = np.append(leaf, block.leaf_places)
         said, given = case.classes[leaf], lines.classes[line]
         for row in np.flatnonzero(said != given).tolist():
             changed[said[row], given[row], class_ids[row]] += heavy[row]
