@@ -11,7 +11,7 @@ from benchmarks.report import read_quartiles, read_verdict
 from benchmarks.result import Quartiles
 from secateur.rows.whole_files import write_whole
 
-__all__ = ["PAGE", "fill_page", "to_markdown"]
+__all__ = ["PAGE", "fill_page", "put_between", "to_markdown"]
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
@@ -40,8 +40,13 @@ def to_markdown(record: dict[str, Any]) -> str:
 
 def fill_page(text: str, record: dict[str, Any]) -> str:
     """The page with the table of a run between its marks."""
-    before, _, rest = text.partition(BEGIN)
-    return before + BEGIN + to_markdown(record) + END + rest.partition(END)[2]
+    return put_between(text, to_markdown(record), BEGIN, END)
+
+
+def put_between(text: str, own: str, begin: str, end: str) -> str:
+    """The page with a text of its own between two marks."""
+    before, _, rest = text.partition(begin)
+    return before + begin + own + end + rest.partition(end)[2]
 
 
 if __name__ == "__main__":
