@@ -629,3 +629,24 @@ def test_blanks_in_a_column_that_no_split_asks_for_show_nothing_in_any_table(kin
     assert [rule.support for rule in rules] == [int((y == "no").sum()), int((y == "yes").sum())]
     if kind != "reader":
         assert rules.predict(rows[kind][0] if kind != "polars" else pl.DataFrame(frame)).tolist() == y.tolist()
+
+
+def test_columns_of_a_small_table_are_converted_once_and_of_a_large_one_whenever_they_are_read() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=40_000), "y": rng.choice(["a", "b"], 40_000)})
+    encode = ColumnTransformer([("y", OneHotEncoder(sparse_output=False), ["y"])], remainder="passthrough")
+    labels = (frame["x"] > 0) & (frame["y"] == "a")
+    model = make_pipeline(encode, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(frame, labels)
+    tree = secateur.from_model(model, frame)
+    matrices, times = [], []
+    for most in (0, checking.HELD_CELLS):
+        with (
+            mock.patch.object(checking, "HELD_CELLS", most),
+            mock.patch.object(checking, "read_source", side_effect=checking.read_source) as converted,
+        ):
+            rows = checking.check_rows(tree, frame)
+            parts = [rows.select(*span, np.arange(tree.n_features)) for span in rows.spans()]
+            matrices.append(np.concatenate(parts))
+        times.append(converted.call_count)
+    np.testing.assert_array_equal(*matrices)
+    assert times[1] == 2 < times[0]

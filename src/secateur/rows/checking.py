@@ -5,6 +5,7 @@ class indices. The rows of a tree behind a pipeline (``tree.columns``) are those
 labels and never codes, and columns that the tree does not test may hold anything.
 """
 
+import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
@@ -45,6 +46,7 @@ PIPELINE_FITTED_WITHOUT = (
     "fitted with such rows."
 )
 FEW_CELLS = 1 << 22  # so many may be copied to a matrix
+HELD_CELLS = 1 << 24  # of a table of so many, columns are held as they were converted
 SUMMED_ROWS = 1 << 16  # a task for a thread that only reads
 
 
@@ -274,15 +276,22 @@ def _as_plain_matrix(tree: Tree, X: Any) -> NDArray[Any] | None:
 
 
 def _convert_by_column(tree: Tree, table: Any, convert: Callable[[Any, int, int], NDArray[Any]]) -> Rows:
-    """Convert the columns of a part of a table one by one, whenever that part is read."""
+    """Convert the columns of a part of a table one by one when that part is read; of a small table, each once."""
     asked = range(tree.n_features) if tree.columns is None else asked_features(tree)  # others may hold anything
+    is_held, held, lock = len(table) * tree.n_features <= HELD_CELLS, dict[int, NDArray[Any]](), threading.Lock()
+
+    def hold(feature: int) -> NDArray[Any]:
+        with lock:
+            if feature not in held:
+                held[feature] = convert(table, feature, 0).astype(tree.dtype)
+        return held[feature]
 
     def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
-        part = table if (first, last) == (0, len(table)) else table[first:last]
+        part = table if is_held or (first, last) == (0, len(table)) else table[first:last]
         matrix = np.zeros((last - first, len(features)), dtype=tree.dtype, order="F")
         for place, feature in enumerate(features.tolist()):
             if feature in asked:
-                matrix[:, place] = convert(part, feature, first)
+                matrix[:, place] = hold(feature)[first:last] if is_held else convert(part, feature, first)
         return matrix
 
     return Rows(len(table), tree.n_features, None, np.arange(tree.n_features), read)
