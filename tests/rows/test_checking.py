@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -15,11 +16,15 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from secateur import Tree, TreeBuilder, simplify
+from secateur import Tree, TreeBuilder, from_model, simplify
 from secateur.errors import InputError
 from secateur.frames import frame_columns
+from secateur.rows import checking
 from secateur.rows.checking import check_labels, check_rows, check_weights, holds_missing
 from secateur.rows.encoding import check_whole
 from secateur.tree.columns import Columns
@@ -637,7 +642,7 @@ def test_columns_of_a_small_table_are_converted_once_and_of_a_large_one_whenever
     encode = ColumnTransformer([("y", OneHotEncoder(sparse_output=False), ["y"])], remainder="passthrough")
     labels = (frame["x"] > 0) & (frame["y"] == "a")
     model = make_pipeline(encode, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(frame, labels)
-    tree = secateur.from_model(model, frame)
+    tree = from_model(model, frame)
     matrices, times = [], []
     for most in (0, checking.HELD_CELLS):
         with (

@@ -49,6 +49,17 @@ def test_true_and_false_alone_are_truth_values(tmp_path: Path) -> None:
     assert read_table(path, text=["a"]).kinds["a"] == "text"
 
 
+def test_equal_texts_are_one_object_and_blanks_are_nan(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    texts = ["north", "", "south", "north", "a word", "south"] * 2_000
+    path.write_text('"a ""b""",x\n' + "".join(f"{text},{row}\n" for row, text in enumerate(texts)))
+    found = read_table(path).frame['a "b"']
+    assert found.dtype == object
+    assert [value for value in found if isinstance(value, str)] == [text for text in texts if text]
+    assert all((value is np.nan) == (text == "") for value, text in zip(found, texts, strict=True))
+    assert len({id(value) for value in found}) == 4
+
+
 def test_a_csv_is_read_as_pandas_reads_it(csv: Path) -> None:
     table = read_table(csv)
     expected = pd.read_csv(csv)
