@@ -178,8 +178,10 @@ class Case:
     def read_masked(self) -> Iterator[MaskedRows]:
         """Mask the training rows; who asks again gets the same, unless they are too many to be kept."""
         assert self.read_rows is not None
+        for rows in self._masked or ():
+            yield rows
+            rows.forget()
         if self._masked is not None:
-            yield from self._masked
             return
         self.against_facts, kept, n_rows, n_bytes = [], [], 0, 0
         for part in self.read_rows():

@@ -12,7 +12,7 @@ from secateur.verify.boxes import left_codes_of
 Mask = np.ndarray[Any, np.dtype[np.uint64]]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,30 +28,22 @@ def split_rows(tree: Tree, paths: Paths, part: tuple[Any, ...]) -> Iterator[Mask
     """Mask rows, with their classes, weights and targets, a block at a time."""
     size = min(BLOCK_ROWS, max(1, BLOCK_BYTES // (8 * tree.n_nodes)) * 64)
     for first in range(0, len(part[0]), size):
-        block: Any = (None if one is None else one[first : first + size] for one in part)
-        yield MaskedRows(tree, paths, *block)
+        yield MaskedRows(tree, paths, [None if one is None else one[first : first + size] for one in part])
 
 
 class MaskedRows:
     """A block of rows: which of them go left at each split."""
 
-    def __init__(
-        self,
-        tree: Tree,
-        paths: Paths,
-        matrix: NDArray[Any],
-        class_ids: NDArray[np.int64],
-        weights: NDArray[np.float64] | None,
-        targets: NDArray[np.float64] | None,
-    ) -> None:
-        self.tree, self.paths, self.weights, self.targets = tree, paths, weights, targets
+    def __init__(self, tree: Tree, paths: Paths, part: Sequence[Any]) -> None:
+        self.tree, self.paths = tree, paths
+        matrix, class_ids, self.weights, self.targets = part
         self.n_rows, self.inner = len(matrix), np.flatnonzero(tree.children_left >= 0)
         self._lefts = np.empty((len(self.inner), -(-self.n_rows // 64)), dtype=np.uint64)
         for feature in np.unique(tree.feature[self.inner]).tolist():
             self._mask_column(np.ascontiguousarray(matrix[:, feature]), feature)
         # Masks of few classes take a small part of what numbers take.
-        is_few = weights is None and targets is None and tree.n_classes <= MOST_MEMBERS
-        self._class_ids = None if is_few else class_ids
+        is_few = self.weights is None and tree.n_classes <= MOST_MEMBERS
+        self._class_ids: Any = None if is_few else class_ids
         self._members = np.stack([pack(class_ids == one) for one in range(tree.n_classes)]) if is_few else None
 
     def _mask_column(self, values: NDArray[Any], feature: int) -> None:
@@ -60,17 +52,15 @@ class MaskedRows:
         codes = np.where(missing, 0, values).astype(np.int64) if has_codes else None
         for place in np.flatnonzero(self.tree.feature[self.inner] == feature).tolist():
             node = int(self.inner[place])
-            if codes is None:
-                left = values <= values.dtype.type(self.paths.limit[node])
-            else:
-                left = left_codes_of(self.tree, node)[codes]
+            limit = values.dtype.type(self.paths.limit[node])
+            left = values <= limit if codes is None else left_codes_of(self.tree, node)[codes]
             self._lefts[place] = pack(np.where(missing, self.tree.missing_left[node], left) if has_missing else left)
 
     @property
     def n_bytes(self) -> int:
         """Bytes that are held once what can be found again is forgotten."""
         held = self._lefts, self._members, self._class_ids, self.weights, self.targets
-        return sum(one.nbytes for one in held if one is not None)
+        return sum(getattr(one, "nbytes", 0) for one in held)
 
     def forget(self) -> None:
         """Forget what can be found again."""
@@ -121,9 +111,7 @@ class MaskedRows:
     def count(self, mask: Mask) -> NDArray[np.float64]:
         """Count the rows of a mask, or add up their weights, by class."""
         if self._members is not None:
-            counts: NDArray[np.float64] = np.bitwise_count(self._members & mask).sum(axis=1, dtype=np.float64)
-            return counts
-        assert self._class_ids is not None
+            return np.bitwise_count(self._members & mask).sum(axis=1, dtype=np.float64)  # type: ignore[no-any-return]
         rows = list_rows(mask)
         weights = None if self.weights is None else self.weights[rows]
         return np.bincount(self._class_ids[rows], weights, self.tree.n_classes).astype(np.float64)
@@ -135,7 +123,6 @@ class MaskedRows:
 
     def add_powers(self, mask: Mask, value: float) -> NDArray[np.float64]:
         """Add up the weights of the rows of a mask, times their targets less a value to the powers 0, 1 and 2."""
-        assert self.targets is not None
         rows = list_rows(mask)
         above, heavy = self.targets[rows] - value, 1.0 if self.weights is None else self.weights[rows]
         return np.array([(heavy * above**power).sum() for power in range(3)])
@@ -152,5 +139,4 @@ def list_rows(mask: Mask) -> NDArray[np.int64]:
     """List the rows of a mask."""
     words = np.flatnonzero(mask)
     places = np.flatnonzero(np.unpackbits(mask[words].view(np.uint8), bitorder="little"))
-    rows: NDArray[np.int64] = (words[places >> 6] << 6) + (places & 63)
-    return rows
+    return (words[places >> 6] << 6) + (places & 63)  # type: ignore[no-any-return]
