@@ -7,7 +7,7 @@ table that is listed whole against all states of its tree. Where the paper speak
 import csv
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -327,11 +327,20 @@ def _persists(evidence: Evidence) -> list[Finding]:
     """Whether Izza's procedure, which changes no answer, deletes anything from sparse trees."""
     findings = []
     for solver, arm in SOLVERS.items():
-        found = {kind: mean_of(evidence.proved(solver, kind, "Izza", REMOVED)) for kind in KINDS}
-        leaves = {kind: mean_of(evidence.proved(solver, kind, "Izza", "leaves")).value for kind in KINDS}
-        shown = "; ".join(f"{kind}, {leaves[kind]:.1f} leaves: Izza {found[kind].show('.1f')} %" for kind in KINDS)
+        removed = {kind: evidence.proved(solver, kind, "Izza", REMOVED) for kind in KINDS}
+        found = {kind: mean_of(list(removed[kind].values())) for kind in KINDS}
+        leaves = {kind: mean_of(list(evidence.proved(solver, kind, "Izza", "leaves").values())).value for kind in KINDS}
+        shown = "; ".join(
+            f"{kind} ({_name_some(removed[kind])}), {leaves[kind]:.1f} leaves: Izza {found[kind].show('.1f')} %"
+            for kind in KINDS
+        )
         findings.append(Finding(arm.learner, shown, found["sparse"].lies(ABOVE)))
     return findings
+
+
+def _name_some(found: Collection[str]) -> str:
+    """Name a single data set, or count them."""
+    return f"{len(found)} data sets" if len(found) > 1 else f"{next(iter(found))} alone"
 
 
 def _too_strict(evidence: Evidence) -> list[Finding]:
@@ -339,9 +348,9 @@ def _too_strict(evidence: Evidence) -> list[Finding]:
     findings = []
     for solver, arm in SOLVERS.items():
         ours, *others = (evidence.proved(solver, "sparse", method, REMOVED) for method in ("M1-P", *EXACT))
-        gaps = [mean_of([a - b for a, b in zip(ours, other, strict=True)]) for other in others]
+        gaps = [mean_of([values - other[name] for name, values in ours.items()]) for other in others]
         away = ", ".join(f"{m} {gap.show('+.1f')}" for m, gap in zip(EXACT, gaps, strict=True))
-        shown = f"M1-P {mean_of(ours).value:.1f} %, in points more than {away}"
+        shown = f"M1-P {mean_of(list(ours.values())).value:.1f} % ({_name_some(ours)}), in points more than {away}"
         findings.append(Finding(arm.learner, shown, combine(gap.lies(ABOVE) for gap in gaps)))
     return findings
 

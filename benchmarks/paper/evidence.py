@@ -111,10 +111,10 @@ class Evidence:
         found: dict[str, dict[str, int]] = load_counted("deterministic_states")
         return found
 
-    def proved(self, solver: str, kind: str, method: str, column: str) -> list[Values]:
-        """One number of every split of trees proved optimal, data set after data set that has enough of them."""
+    def proved(self, solver: str, kind: str, method: str, column: str) -> dict[str, Values]:
+        """One number of every split of trees proved optimal, of each data set that has enough of them."""
         found = list_values(load_study("sparse", solver), kind, method, column)
-        return [np.array(values) for values in found.values() if len(values) >= LEAST_SPLITS]
+        return {name: np.array(values) for name, values in found.items() if len(values) >= LEAST_SPLITS}
 
     @cached_property
     def timings(self) -> dict[tuple[str, int, str], list[float]]:

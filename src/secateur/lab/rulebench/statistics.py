@@ -16,6 +16,7 @@ from scipy.stats import wilcoxon
 Values = NDArray[np.float64]
 SUPPORTED, CONTRADICTED, UNDECIDED = "supported", "contradicted", "undecided"  # verdicts on a statement
 LEAST_PROBABILITY = 0.95  # of a verdict
+LEAST_DATASETS = 6  # of fewer, Wilcoxon's test cannot reach its level
 PRIOR = 0.5  # data sets without difference
 N_DRAWS = 4000
 
@@ -52,6 +53,8 @@ class Comparison:
 
     def judge(self, rope: float = 0.0, *, sign: int = 1, or_equal: bool = False) -> str:
         """Judge that the first is larger, or with -1 smaller, beyond the region; ``or_equal`` takes the region, too."""
+        if len(self.by_dataset) < LEAST_DATASETS:
+            return UNDECIDED
         sides = self.probabilities(rope)
         chance = sides[1 + sign] + (sides[1] if or_equal else 0.0)
         if chance >= LEAST_PROBABILITY:
