@@ -114,6 +114,23 @@ def test_the_guarantee_of_each_leaf_names_a_fact() -> None:
     assert rules.guarantee.endswith(" Holds for rows that satisfy: age > 18.")
 
 
+def test_a_value_that_a_float_puts_beyond_the_tolerance_is_kept_out() -> None:
+    """0.2 and 0.1 are floats that differ by more than a tenth."""
+    builder = secateur.TreeBuilder(classes=["value"], feature_names=["x"])
+    root = builder.split("x", 1)
+    low = builder.split("x", 0, parent=root, side="left")
+    builder.leaf([5], parent=low, side="left")
+    builder.leaf([5], parent=low, side="right")
+    high = builder.split("x", 2, parent=root, side="right")
+    builder.leaf([5], parent=high, side="left")
+    builder.leaf([5], parent=high, side="right")
+    tree = builder.build()
+    values = np.zeros(tree.n_nodes)
+    values[oracles.leaves(tree)] = 0.1, -2.0, 0.2, -2.0
+    rules = secateur.simplify(as_regression(tree, values), tolerance=0.1, sections=1)
+    assert rules.verify().ok, rules.verify()
+
+
 def delete_slowly(tree: Tree, tolerance: float) -> list[list[int]]:
     """Delete root to leaf while every leaf that is met is near, leaf by leaf."""
     assert tree.values is not None

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 OWN_METHOD = "exact"  # whose lists have lines of their own; others are made of the rules of their method
 PAID_KIND, DEAR_KIND, HEADING_KIND, KEPT_KIND, STRUCK_KIND = "paid", "too-dear", "heading", "keeps-out", "struck"
 REASONED = {"kinds": "kinds", "before": "before", "after": "after", "numbers": "numbers", "nodes_of_edges": "nodes"}
+MANY_LEAVES = 2_000  # a line of a larger tree states the mean of all leaves in its window
 FEW_RULES = 512  # of more, it need not be stated what each covers
 FEW_LEAVES = 64  # of more, the leaf of each row is looked up
 ROUNDED = Fraction(1, 10**12)  # a share is stated as a float
@@ -156,20 +157,22 @@ class Lines:
         return ROUNDED * self.scale if self.case.counts_rows or self.is_regression else Fraction(1, 10**9)
 
     @cached_property
-    def _answered(self) -> dict[tuple[int, float | None], NDArray[np.bool_]]:
+    def _answered(self) -> dict[tuple[int, float | None, bool], NDArray[np.bool_]]:
         return {}
 
-    def answers(self, line: int) -> NDArray[np.bool_]:
-        """Mark the leaves that a line may answer for."""
+    def answers(self, line: int, *, strictly: bool = False) -> NDArray[np.bool_]:
+        """Mark the leaves that a line may answer for; strictly, rounding moves no leaf across the tolerance."""
         stated = float(self.stated["shares"][line])
-        key = int(self.classes[line]), None if np.isnan(stated) else stated
+        key = int(self.classes[line]), None if np.isnan(stated) else stated, strictly
         if key not in self._answered:
             found = self.case.classes == key[0]
             if key[1] is not None:
                 tolerance = Fraction(repr(float(self.stated["tolerance"])))
                 beyond = np.abs(self.floats - stated) - float(tolerance)
                 for leaf in np.flatnonzero(found & (np.abs(beyond) <= self.near)).tolist():
-                    found[leaf] = abs(Fraction(stated) - self.values[leaf]) <= tolerance + self.slack
+                    found[leaf] = abs(Fraction(stated) - self.values[leaf]) <= tolerance + (
+                        0 if strictly else self.slack
+                    )
                 found &= beyond <= self.near
             self._answered[key] = found
         return self._answered[key]
@@ -287,7 +290,7 @@ def _check_shares(case: Case, lines: Lines) -> bool:
 
 def _check_leaves(case: Case, lines: Lines, boxes: Boxes, is_reached: NDArray[np.bool_]) -> None:
     """Check which leaves each line meets and contains, and that it may answer for those that it meets."""
-    inside_of, wrong, windows = [], [], []
+    inside_of, wrong, windows, shares = [], [], [], list[str]()
     # Before a budget was spent, and before an edit.
     before = lines.kept | np.isin(np.asarray(lines.stated["kinds"]), (PAID_KIND, STRUCK_KIND))
     stands_for = lines.stated["stands_for"]
@@ -307,11 +310,16 @@ def _check_leaves(case: Case, lines: Lines, boxes: Boxes, is_reached: NDArray[np
             if lines.classes[line] == case.classes[rule]
         ]
         windows += _compare_window(lines, line, met)
+        is_large = len(case.leaves) > MANY_LEAVES
+        shares += _compare_share(lines, line, _find_in_window(lines, line, own) if is_large else met)
     for section, line in enumerate(lines.rest_lines.tolist()):
-        left = np.flatnonzero((lines.section_of_leaf == section) & is_reached & ~contained)
+        own = np.flatnonzero((lines.section_of_leaf == section) & is_reached)
+        left = own[~contained[own]]
         inside_of += _compare_leaves(case, line, left, stands_for[line])
         if not lines.is_exact:
             windows += _check_ends(lines, line, section)
+            if lines.is_own and not np.isnan(lines.stated["shares"][line]):
+                case.skip("taken as stated: what “otherwise” says of its rows before a budget was spent")
             continue
         wrong += [
             f"Leaf {case.leaves[leaf]} lies in no rule, and line {line + 1}, the “otherwise” of its section, may not "
@@ -319,22 +327,25 @@ def _check_leaves(case: Case, lines: Lines, boxes: Boxes, is_reached: NDArray[np
             for leaf in left[~lines.answers(line)[left]].tolist()
         ]
         windows += _compare_window(lines, line, left)
+        shares += _compare_share(lines, line, left if len(left) else _find_in_window(lines, line, own))
     case.report("each line stands for the leaves that lie in it, condition by condition, and for no other", inside_of)
     if lines.is_exact or lines.is_own:
-        shares = ""
+        beside = ""
         if not np.isnan(np.asarray(lines.stated["shares"])).any():
-            shares = f", with a share within {float(lines.stated['tolerance']):g} of the line's"
+            beside = f", with a share within {float(lines.stated['tolerance']):g} of the line's"
         which = (
             "meets, and every leaf that is left to otherwise, has"
             if lines.is_exact
             else f"met before {'it was edited' if lines.is_edited else 'the budget'} has"
         )
-        kept = f"the line's class{shares}"
+        kept = f"the line's class{beside}"
         if lines.is_regression:
             kept = f"a value within {float(lines.stated['tolerance']):g} of the line's"
         case.report(f"every leaf that a line {which} {kept}", wrong)
-        if shares:
+        if beside:
             case.report("windows are those of the leaves that the lines answer for", windows)
+            what = "values" if lines.is_regression else "shares"
+            case.report(f"stated {what} are the means of those leaves, as near as the tolerance asks", shares)
     elif not lines.stated["budget"] and not lines.is_edited:
         is_left = is_reached & ~contained
         is_left &= case.classes != np.asarray(lines.stated["defaults"])[lines.section_of_leaf]
@@ -367,6 +378,28 @@ def _compare_window(lines: Lines, line: int, leaves: NDArray[np.int64]) -> list[
     return [f"The window of line {line + 1} is not that of the leaves it meets."]
 
 
+def _compare_share(lines: Lines, line: int, met: NDArray[np.int64]) -> list[str]:
+    """Compare what a line states with the mean of leaves, by training rows, near both ends of its window."""
+    stated, tolerance = float(lines.stated["shares"][line]), float(lines.stated["tolerance"])
+    if np.isnan(stated) or not len(met):
+        return []
+    low, high = (float(end) for end in lines.stated["windows"][line])
+    rows = np.nan_to_num(np.asarray(lines.case.record["leaf_counts"]).sum(axis=1))[met]
+    mean = float(np.average(lines.floats[met], weights=rows if rows.any() else None))
+    share = min(max(mean, high - tolerance), low + tolerance)
+    if abs(share - stated) <= lines.near:
+        return []
+    return [f"Line {line + 1} states {stated:.6g}, but by the leaves that it answers for it is {share:.6g}."]
+
+
+def _find_in_window(lines: Lines, line: int, among: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Find the leaves of a line's class whose share lies in its window."""
+    low, high = (float(end) for end in lines.stated["windows"][line])
+    floats, is_own = lines.floats[among], lines.case.classes[among] == lines.classes[line]
+    found: NDArray[np.int64] = among[is_own & (floats >= low - lines.near) & (floats <= high + lines.near)]
+    return found
+
+
 def _check_ends(lines: Lines, line: int, section: int) -> list[str]:
     """Check an "otherwise" whose leaves were others before a budget was spent: its window has ends of such leaves."""
     if np.isnan(lines.stated["shares"][line]):
@@ -387,7 +420,7 @@ def _check_kept(case: Case, lines: Lines, boxes: Boxes, is_reached: NDArray[np.b
     def is_foreign(rule: int, leaf: int) -> bool:
         if rule not in number_of or lines.section_of_leaf[leaf] != lines.section_of_rule[number_of[rule]]:
             return False
-        return not lines.answers(int(lines.line_of_rule[number_of[rule]]))[leaf]
+        return not lines.answers(int(lines.line_of_rule[number_of[rule]]), strictly=True)[leaf]
 
     broken = _find_idle(case, boxes, is_reached, judged, nodes, lines.kept, is_foreign)
     if len(judged):
@@ -505,8 +538,10 @@ def compare_targets(
     weight = np.where(powers[:, 0] > 0, powers[:, 0], np.nan)
     above, square = powers[:, 1] / weight, powers[:, 2] / weight
     again = np.stack([values + above, np.sqrt(np.maximum(square - above**2, 0.0))], axis=1)
-    slack = COUNT_TOLERANCE**0.5 * (np.sqrt(square) + np.abs(values))[:, None]  # squares lose half of the digits
-    fits = (np.isnan(stated) & np.isnan(again)) | (np.abs(stated - again) <= slack)
+    scale = np.sqrt(square) + np.abs(values)
+    away = np.abs(stated - again)
+    away[:, 1] *= stated[:, 1] + again[:, 1]  # of squares: a root loses half of the digits
+    fits = (np.isnan(stated) & np.isnan(again)) | (away <= COUNT_TOLERANCE * np.stack([scale, scale**2], axis=1))
     case.report(
         f"means and spreads of the {what} recounted",
         [
