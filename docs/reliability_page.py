@@ -36,13 +36,19 @@ FORMATS = {
     "parquet": ("a table as Parquet", "Arrow, where DuckDB reads it for secateur"),
     "arrow": ("a table as Arrow", "Arrow itself, which secateur reads it with, too"),
 }
-PROMISED = ("list", "each leaf", "certified by monotone signs")
+PROMISED = (
+    *("list", "list in sections", "each leaf", "certified by monotone signs"),
+    *("list of values", "list of values in sections", "each leaf of values"),
+)
 CHANGED = {
     "class": "the class of a line",
     "condition": "a condition, dropped",
     "limit": "a limit, moved",
     "line": "a line, dropped",
-    "otherwise": 'the class of "otherwise"',
+    "share": "the share or the value of a line, moved",
+    "otherwise, class": 'the class of "otherwise"',
+    "otherwise, line": '"otherwise", dropped',
+    "otherwise, share": 'the share or the value of "otherwise", moved',
     "value": "a category or a missing value, let in or kept out",
 }
 HEAD = """# Reliability
