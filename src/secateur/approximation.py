@@ -34,24 +34,7 @@ from secateur.rows.row_source import GivenRows
 from secateur.rows.rows import apply_tree
 from secateur.rules.rules import Rules
 from secateur.simplification import check_tolerance, settle_tolerance, simplify
-from secateur.surrogates.growing import (
-    NEIGHBOUR_WEIGHT,
-    POWERS,
-    RARE,
-    SIZES,
-    Coding,
-    Respondent,
-    Table,
-    code_columns,
-    draw_neighbours,
-    estimate_fidelity,
-    find_answering,
-    grow,
-    name_model,
-    open_table,
-    predicts_values,
-    weigh_classes,
-)
+from secateur.surrogates import growing
 from secateur.tree.difference import Comparison
 from secateur.tree.tree import Tree
 from secateur.verify.fields import FIELDS
@@ -147,7 +130,7 @@ def approximate(
     True
     """
     seed = _check_seed(random_state)
-    gives_values = predicts_values(model) or tolerance is not None
+    gives_values = growing.predicts_values(model) or tolerance is not None
     if gives_values and not (isinstance(otherwise, str) and otherwise == "auto" and class_names is None):
         raise ParameterError(
             "otherwise and class_names are about classes, and the model predicts numbers: leave both out."
@@ -161,10 +144,10 @@ def approximate(
         n_neighbours = min(n_neighbours, MOST_CELLS // rows.building.n_columns)
     else:
         n_neighbours = n_queries - n_building - n_held
-    asked = Respondent(model, n_building + n_held + n_neighbours, gives_values=gives_values)
+    asked = growing.Respondent(model, n_building + n_held + n_neighbours, gives_values=gives_values)
     random = np.random.default_rng(seed)
-    coding = code_columns(rows.building, [rows.held])
-    own, sources = draw_neighbours(n_building, rows.building.n_columns, n_neighbours, random)
+    coding = growing.code_columns(rows.building, [rows.held])
+    own, sources = growing.draw_neighbours(n_building, rows.building.n_columns, n_neighbours, random)
     said = asked.ask(rows.building.copy(), n_building)
     if n_neighbours:
         said = np.concatenate([said, asked.ask(rows.building.mix(sources).native, n_neighbours)])
@@ -179,7 +162,9 @@ def approximate(
         form = {"tolerance": settle_tolerance(asked_tolerance, float(np.std(labels)))}
     make = partial(simplify, X=rows.building.native, y=labels, class_names=class_names, **form)
     rules, expected = grower.choose(replace(wanted, form=form), seed, make)
-    measured = _measure(rules, rows, asked.ask(rows.held.copy(), n_held), name_model(model), expected, wanted.fidelity)
+    measured = _measure(
+        rules, rows, asked.ask(rows.held.copy(), n_held), growing.name_model(model), expected, wanted.fidelity
+    )
     return rules.change(fidelity=replace(measured, n_building=n_building, n_neighbours=n_neighbours, seed=rows.seed))
 
 
@@ -199,10 +184,10 @@ def recount_fidelity(rules: Rules, model: Any, X: Any, y: Any = None) -> tuple[C
     if stated.seed is not None:
         learn, hold = _draw_split(table.n_rows, n_used, stated.n_rows, stated.seed)
     held = table.take(hold)
-    asked = Respondent(model, n_used, gives_values=rules.tree.is_regression)
+    asked = growing.Respondent(model, n_used, gives_values=rules.tree.is_regression)
     is_told = stated.n_right is not None or (stated.distances or {}).get("rules_r2") is not None
     split = _SplitRows(table, held, labels[hold] if labels is not None and is_told else None)
-    again = _measure(rules, split, asked.ask(held.copy(), len(hold)), name_model(model), stated.expected, None)
+    again = _measure(rules, split, asked.ask(held.copy(), len(hold)), growing.name_model(model), stated.expected, None)
     told, counted = stated.to_dict(), again.to_dict()
     names = ["model", "counts", "leaf_counts", *(OF_LABELS[:3] if split.labels is not None else ())]
     differing = [
@@ -253,10 +238,10 @@ class _Wanted:
         """Numbers of leaves to try."""
         # Each written rule has a leaf, and a list rarely has fewer rules than a fourth of the leaves.
         most = min(
-            SIZES[-1] if limit is None else factor * limit + 4
+            growing.SIZES[-1] if limit is None else factor * limit + 4
             for limit, factor in ((self.max_rules, 4), (self.max_conditions, 2))
         )
-        return tuple(size for size in SIZES if size <= most)
+        return tuple(size for size in growing.SIZES if size <= most)
 
     def allows(self, tree: Tree) -> bool:
         """Whether the list of a tree is short enough; those of one leaf always are."""
@@ -282,8 +267,8 @@ def _check_seed(seed: Any) -> int:
 class _SplitRows:
     """Rows to learn from, rows held out, and the labels of the latter if there are any."""
 
-    building: Table
-    held: Table
+    building: growing.Table
+    held: growing.Table
     labels: NDArray[Any] | None
     seed: int | None = None  # of the split; None if other rows are held out
 
@@ -291,7 +276,7 @@ class _SplitRows:
 def _split(model: Any, X: Any, y: Any, held_out: Any, n_queries: Any, seed: int, *, gives_values: bool) -> _SplitRows:
     """Split the rows, or take those that are held out as they are given."""
     _check_whole("n_queries", n_queries)
-    find_answering(model)  # what cannot be asked is refused before rows are read
+    growing.find_answering(model)  # what cannot be asked is refused before rows are read
     is_share = isinstance(held_out, (int, float, np.integer, np.floating)) and not isinstance(held_out, bool)
     if held_out is None or isinstance(held_out, bool) or (is_share and not 0 < held_out < 1):
         raise ParameterError(f"Expected held_out as a share between 0 and 1, or as rows, found {held_out!r}.")
@@ -330,7 +315,7 @@ def _draw_split(n_rows: int, n_used: int, n_held: int, seed: int) -> tuple[NDArr
     return np.sort(order[n_held:]), np.sort(order[:n_held])
 
 
-def _list_columns(table: Table) -> str:
+def _list_columns(table: growing.Table) -> str:
     return f"{table.n_columns} without names" if table.names is None else shorten(table.names)
 
 
@@ -340,7 +325,7 @@ def _check_enough(n_rows: int, n_queries: int | None) -> None:
         raise InputError(f"Expected at least {FEWEST_TO_LEARN} rows to learn from, found {n_rows}: {more}.")
 
 
-def _hold(model: Any, X: Any, y: Any, what: str, *, gives_values: bool) -> tuple[Table, NDArray[Any] | None]:
+def _hold(model: Any, X: Any, y: Any, what: str, *, gives_values: bool) -> tuple[growing.Table, NDArray[Any] | None]:
     """Bring rows into memory, in the model's columns where it names them, and labels if there are any."""
     names = fitted_names(model)
     with open_rows(X) as rows:
@@ -351,7 +336,7 @@ def _hold(model: Any, X: Any, y: Any, what: str, *, gives_values: bool) -> tuple
             )
     given, labels, _ = hold_rows(X, y, None, IN_MEMORY, names)
     found = frame_columns(given)
-    table = open_table(given, what)
+    table = growing.open_table(given, what)
     if names is not None and found is not None and found != names and set(names) <= set(found):
         table = table.pick(names)
     if labels is None:
@@ -371,7 +356,7 @@ def _hold(model: Any, X: Any, y: Any, what: str, *, gives_values: bool) -> tuple
     return table, column
 
 
-def _find_names(table: Table, feature_names: Sequence[str] | None) -> tuple[str, ...] | None:
+def _find_names(table: growing.Table, feature_names: Sequence[str] | None) -> tuple[str, ...] | None:
     if feature_names is None:
         return table.names
     names = tuple(str(name) for name in feature_names)
@@ -401,7 +386,7 @@ class _Grower:
     codes: NDArray[np.float32]
     answers: NDArray[Any]
     neighbours_of: NDArray[np.int64]
-    coding: Coding
+    coding: growing.Coding
     classes: list[Any]
     names: tuple[str, ...] | None
 
@@ -409,21 +394,21 @@ class _Grower:
         """Choose the number of leaves, and give the list and the fidelity that folds promise for it."""
         sizes = wanted.sizes
         n_real = len(self.codes) - len(self.neighbours_of)
-        weights = np.append(np.ones(n_real), np.full(len(self.neighbours_of), NEIGHBOUR_WEIGHT))
+        weights = np.append(np.ones(n_real), np.full(len(self.neighbours_of), growing.NEIGHBOUR_WEIGHT))
         has_values, is_rare = self.answers.dtype.kind == "f", False
         if not has_values:
             found = np.bincount(self.answers, weights)
-            is_rare = (found[found > 0] < RARE * found.sum()).any()
+            is_rare = (found[found > 0] < growing.RARE * found.sum()).any()
         asked = self.codes, self.answers, self.neighbours_of, sizes
         tried = {
-            power: estimate_fidelity(*asked, np.random.default_rng(seed), seed, power)
-            for power in (POWERS if is_rare else POWERS[:1])
+            power: growing.estimate_fidelity(*asked, np.random.default_rng(seed), seed, power)
+            for power in (growing.POWERS if is_rare else growing.POWERS[:1])
         }
         # Folds tell whether rare classes are better weighed up; by how little does not matter.
         power = max(tried, key=lambda one: (round(float(tried[one][1].max()), 3), -one))
         shares, mixed = (one.tolist() for one in tried[power])
-        heavy = weights if has_values else weights * weigh_classes(self.answers, weights, power)
-        whole = grow(self.codes, self.answers, heavy, sizes[-1], seed)
+        heavy = weights if has_values else weights * growing.weigh_classes(self.answers, weights, power)
+        whole = growing.grow(self.codes, self.answers, heavy, sizes[-1], seed)
 
         def make(place: int) -> Tree:
             return whole.to_tree(sizes[place], self.coding, self.classes, self.names)

@@ -28,15 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.reading import (
-    Node,
-    after_splits,
-    check_class,
-    check_fitted,
-    choose_tree,
-    grow_nodes,
-    make_from_nodes,
-)
+from secateur.adapters import reading
 from secateur.errors import InputError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing
@@ -62,9 +54,9 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     """Read a fitted tree, or say why it cannot be read."""
     found = type(model).__qualname__
     hint = "Ranking predicts neither classes nor values."
-    check_class(model, "catboost", SUPPORTED, hint, rejected=("CatBoostRanker",))
-    check_fitted(model, model.is_fitted())
-    choose_tree(model, tree, int(model.tree_count_), votes=False)
+    reading.check_class(model, "catboost", SUPPORTED, hint, rejected=("CatBoostRanker",))
+    reading.check_fitted(model, model.is_fitted())
+    reading.choose_tree(model, tree, int(model.tree_count_), votes=False)
     content = _load(model)
     is_regression = _find_loss(content) in REGRESSION and len(content["scale_and_bias"][1]) == 1
     labels: list[Label] = [] if is_regression else np.asarray(model.classes_).tolist()
@@ -77,16 +69,16 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     scale, bias = content["scale_and_bias"]
     margins = np.array(source.leaf_values, dtype=np.float64).reshape(-1, n_values) * scale + np.asarray(bias)
     leaf_class = margins.argmax(axis=1) if n_values > 1 else (margins[:, 0] > 0).astype(np.int64)
-    leaves = [Node(leaf_class=chosen) for chosen in leaf_class.tolist()]
+    leaves = [reading.Node(leaf_class=chosen) for chosen in leaf_class.tolist()]
     if is_regression:
-        leaves = [Node(leaf_class=0, value=value) for value in margins[:, 0].tolist()]
+        leaves = [reading.Node(leaf_class=0, value=value) for value in margins[:, 0].tolist()]
     asked = {node.feature for node in nodes}
     shown = any(column.get("has_nans") for column in columns) or (X is not None and holds_missing(X, asked))
     takes_missing = shown if accepts_missing is None else accepts_missing
     for place, children in enumerate(source.children):
-        left, right = (after_splits(child, len(nodes)) for child in children)
+        left, right = (reading.after_splits(child, len(nodes)) for child in children)
         nodes[place] = nodes[place]._replace(left=left, right=right)
-    return make_from_nodes(
+    return reading.make_from_nodes(
         nodes + leaves,
         categories=[tuple(column["labels"].values()) if "labels" in column else None for column in columns],
         **({} if is_regression else {"classes": labels}),
@@ -141,9 +133,9 @@ def _read_nodes(tree: dict[str, Any]) -> Source:
     splits: list[dict[str, Any]] = []
     values: list[Any] = []
 
-    def read(node: dict[str, Any]) -> tuple[Node, dict[str, Any]]:
+    def read(node: dict[str, Any]) -> tuple[reading.Node, dict[str, Any]]:
         splits.append(node["split"])
-        found, inner = Node(), {}
+        found, inner = reading.Node(), {}
         for side in ("left", "right"):  # CatBoost numbers leaves at their parent
             if "split" in node[side]:
                 inner[side] = node[side]
@@ -152,7 +144,7 @@ def _read_nodes(tree: dict[str, Any]) -> Source:
                 found = found.with_child(side, -len(values))
         return found, inner
 
-    return Source(splits, [(node.left, node.right) for node in grow_nodes(tree, read)], values)
+    return Source(splits, [(node.left, node.right) for node in reading.grow_nodes(tree, read)], values)
 
 
 def _read_columns(model: Any, X: Any, info: dict[str, Any], kinds: set[str]) -> list[dict[str, Any]]:
@@ -207,7 +199,7 @@ def _find_labels(model: Any, X: Any) -> dict[int, dict[int, str]]:
     return found
 
 
-def _read_split(split: dict[str, Any], columns: list[dict[str, Any]]) -> Node:
+def _read_split(split: dict[str, Any], columns: list[dict[str, Any]]) -> reading.Node:
     """Read a split without its children; the index that it gives counts columns of its own kind."""
     if split["split_type"] == NUMBER:
         place = _find_place(columns, split["float_feature_index"], is_number=True)
@@ -215,7 +207,7 @@ def _read_split(split: dict[str, Any], columns: list[dict[str, Any]]) -> Node:
         # The largest border parts NaN from all numbers, which a Tree says with +inf.
         border = border if border < LARGEST else np.inf
         missing_left = columns[place]["nan_value_treatment"] != "AsTrue"
-        return Node(feature=place, threshold=border, missing_left=missing_left)
+        return reading.Node(feature=place, threshold=border, missing_left=missing_left)
     place = _find_place(columns, split["cat_feature_index"], is_number=False)
     hashes, wanted = list(columns[place]["labels"]), split["value"] % 2**32
     if wanted not in hashes:
@@ -223,7 +215,7 @@ def _read_split(split: dict[str, Any], columns: list[dict[str, Any]]) -> Node:
             f"X does not hold every category of the column {columns[place]['name']!r} that the tree tests. Pass the "
             "training rows."
         )
-    return Node(feature=place, codes=[code for code in range(len(hashes) + 1) if code != hashes.index(wanted)])
+    return reading.Node(feature=place, codes=[code for code in range(len(hashes) + 1) if code != hashes.index(wanted)])
 
 
 def _find_place(columns: list[dict[str, Any]], index: int, *, is_number: bool) -> int:

@@ -22,16 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from secateur.adapters.reading import (
-    SPLIT_NUMBERS,
-    Node,
-    after_splits,
-    ancestor_names,
-    check_class,
-    check_fitted,
-    choose_tree,
-    make_from_nodes,
-)
+from secateur.adapters import reading
 from secateur.errors import InputError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_names, holds_missing
@@ -74,7 +65,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     objective = header.get("objective", "custom").split()
     is_regression = objective[0] in REGRESSION and "sqrt" not in objective
     sigmoid = 1.0 if is_regression else _find_sigmoid(header, found)
-    source = blocks[choose_tree(model, tree, len(blocks), votes="average_output" in header)]
+    source = blocks[reading.choose_tree(model, tree, len(blocks), votes="average_output" in header)]
     if source.get("is_linear", "0") != "0":
         raise UnsupportedModelError(
             f"The leaves of this {found} hold linear models, which predict several classes. Fit it without linear_tree."
@@ -86,24 +77,24 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     left, right = ([int(child) for child in source[side].split()] for side in ("left_child", "right_child"))
     nodes = []
     for split, *children in zip(splits, left, right, strict=True):
-        first, second = (after_splits(child, len(splits)) for child in children)
+        first, second = (reading.after_splits(child, len(splits)) for child in children)
         own = levels[split.column]
         cut = math.nan if own is not None else _find_cut(split, names[split.column])
         values = [*range(len(own or ())), math.nan]  # an unlisted value is NaN to LightGBM
         codes = None if own is None else [code for code, value in enumerate(values) if split.goes_left(value)]
-        nodes.append(Node(first, second, split.column, cut, split.goes_left(math.nan), codes))
+        nodes.append(reading.Node(first, second, split.column, cut, split.goes_left(math.nan), codes))
     values = [float(value) for value in source["leaf_value"].split()]
     # The sigmoid as LightGBM computes it, ties and all, without overflow.
     shares = [1.0 / (1.0 + math.exp(min(-sigmoid * value, 700.0))) for value in values]
     classes = [int(share > 0.5 and not is_regression) for share in shares]
     said = values if is_regression else [math.nan] * len(values)
-    nodes += [Node(leaf_class=answer, value=value) for answer, value in zip(classes, said, strict=True)]
+    nodes += [reading.Node(leaf_class=answer, value=value) for answer, value in zip(classes, said, strict=True)]
     if not is_regression and max(classes) >= len(labels):
         raise UnsupportedModelError(f"This {found} predicts a class that is none of its labels {labels}. Fit it again.")
     asked = {split.column for split in splits}
     shown = any(split.missing_type == NAN_MISSING for split in splits) or (X is not None and holds_missing(X, asked))
     generic = names == [f"Column_{column}" for column in range(n_features)]
-    return make_from_nodes(
+    return reading.make_from_nodes(
         nodes,
         categories=levels,
         **({} if is_regression else {"classes": labels}),
@@ -116,13 +107,13 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
 
 def _find_booster(model: Any) -> tuple[Any, list[Label]]:
     """Return the booster of a model, and its labels."""
-    known = ancestor_names(model, "lightgbm")
+    known = reading.ancestor_names(model, "lightgbm")
     is_many = "CVBooster" in known
     hint = "Pass one of its boosters." if is_many else "Ranking predicts neither classes nor values."
-    check_class(model, "lightgbm", SUPPORTED, hint)
+    reading.check_class(model, "lightgbm", SUPPORTED, hint)
     if "Booster" in known:
         return model, [0, 1]
-    check_fitted(model, model.__sklearn_is_fitted__())
+    reading.check_fitted(model, model.__sklearn_is_fitted__())
     labels: list[Label] = [0, 1] if not hasattr(model, "classes_") else model.classes_.tolist()
     return model.booster_, labels
 
@@ -204,7 +195,7 @@ def _read_splits(source: dict[str, str]) -> list[Split]:
 def _find_cut(split: Split, name: str) -> float:
     """Find the largest number that goes left at a split of a numeric column."""
     if split.categories is not None:
-        raise UnsupportedModelError(SPLIT_NUMBERS.format(name, "LightGBM"))
+        raise UnsupportedModelError(reading.SPLIT_NUMBERS.format(name, "LightGBM"))
     if split.goes_left(0.0) != (split.threshold >= 0):
         raise UnsupportedModelError(
             f"Column {name!r} treats 0 as missing and sends it elsewhere than its neighbours, which no threshold can. "

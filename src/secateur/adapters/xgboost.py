@@ -24,16 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.reading import (
-    SPLIT_NUMBERS,
-    Node,
-    ancestor_names,
-    check_class,
-    check_fitted,
-    choose_tree,
-    make_from_nodes,
-    order_nodes,
-)
+from secateur.adapters import reading
 from secateur.errors import UnsupportedModelError
 from secateur.rows.checking import holds_missing
 from secateur.tree.tree import Label, Tree
@@ -51,7 +42,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     learner = _load(booster)["learner"]
     n_classes = _count_classes(learner, found)
     trees, n_rounds = _used_trees(model, learner, found)
-    source = trees[choose_tree(model, tree, len(trees), votes=n_rounds == 1)]
+    source = trees[reading.choose_tree(model, tree, len(trees), votes=n_rounds == 1)]
     n_features = int(learner["learner_model_param"]["num_feature"])
     encoded = learner["gradient_booster"]["model"].get("cats", {}).get("enc") or [{}] * n_features
     levels = [_read_labels(column) for column in encoded]  # of the categorical columns of a frame
@@ -62,7 +53,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     def children_of(place: int) -> tuple[int, ...]:
         return (lefts[place], rights[place]) if lefts[place] >= 0 else ()
 
-    places = order_nodes(0, children_of, "XGBoost's tree")
+    places = reading.order_nodes(0, children_of, "XGBoost's tree")
     new_id = {place: node for node, place in enumerate(places)}
     leaves = [place for place in places if lefts[place] < 0]
     values = _leaf_values(source, leaves) * np.float32(len(trees))
@@ -77,7 +68,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     nodes = []
     for place in places:
         if place in decided:
-            nodes.append(Node(leaf_class=decided[place], value=said.get(place, math.nan)))
+            nodes.append(reading.Node(leaf_class=decided[place], value=said.get(place, math.nan)))
             continue
         left, right = new_id[lefts[place]], new_id[rights[place]]
         column, missing_left = source["split_indices"][place], bool(source["default_left"][place])
@@ -85,21 +76,21 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
         if place in right_sets:
             _check_categories(levels[column], name, stand_in)
             codes = [code for code in range(len(levels[column] or ()) + 1) if code not in right_sets[place]]
-            nodes.append(Node(left, right, column, missing_left=missing_left, codes=codes))
+            nodes.append(reading.Node(left, right, column, missing_left=missing_left, codes=codes))
             continue
         cut = np.float32(source["split_conditions"][place])
         _check_stand_in(stand_in, cut, missing_left, name)
         with np.errstate(over="ignore"):
             below = cut if np.isposinf(cut) else np.nextafter(cut, np.float32(-np.inf))  # rows hold no infinity
         if np.isneginf(below):  # no number goes left, so all of them go right
-            nodes.append(Node(right, left, column, math.inf, not missing_left))
+            nodes.append(reading.Node(right, left, column, math.inf, not missing_left))
         else:
-            nodes.append(Node(left, right, column, float(below), missing_left))
+            nodes.append(reading.Node(left, right, column, float(below), missing_left))
     labels: list[Any] = list(range(n_classes)) if model is booster or is_regression else model.classes_.tolist()
     if max(decided.values()) >= len(labels):
         raise UnsupportedModelError(f"This {found} predicts a class that is none of its labels {labels}. Fit it again.")
     shown = any(source["default_left"]) or (X is not None and holds_missing(X, {node.feature for node in nodes}))
-    return make_from_nodes(
+    return reading.make_from_nodes(
         nodes,
         categories=levels,
         **({} if is_regression else {"classes": labels}),
@@ -111,10 +102,10 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
 
 
 def _find_booster(model: Any) -> Any:
-    check_class(model, "xgboost", SUPPORTED, "Ranking predicts neither classes nor values.")
-    if "Booster" in ancestor_names(model, "xgboost"):
+    reading.check_class(model, "xgboost", SUPPORTED, "Ranking predicts neither classes nor values.")
+    if "Booster" in reading.ancestor_names(model, "xgboost"):
         return model
-    check_fitted(model, model.__sklearn_is_fitted__())
+    reading.check_fitted(model, model.__sklearn_is_fitted__())
     return model.get_booster()
 
 
@@ -180,7 +171,7 @@ def _read_labels(column: dict[str, Any]) -> tuple[Label, ...] | None:
 
 def _check_categories(levels: tuple[Label, ...] | None, name: str, stand_in: float) -> None:
     if levels is None:
-        raise UnsupportedModelError(SPLIT_NUMBERS.format(name, "XGBoost"))
+        raise UnsupportedModelError(reading.SPLIT_NUMBERS.format(name, "XGBoost"))
     if any(SPOILT in label for label in levels if isinstance(label, str)):
         raise UnsupportedModelError(
             f"Column {name!r} has a category that is not plain ASCII, which XGBoost spoils. Rename it and fit again."

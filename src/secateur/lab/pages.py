@@ -12,17 +12,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from secateur.lab import summary
 from secateur.lab.protocol import DATASETS, Arm
-from secateur.lab.summary import (
-    LEAST_SPLITS,
-    NO_SPREAD,
-    PAPER_COLUMNS,
-    Choice,
-    aggregate,
-    compare,
-    expected_aggregate,
-    mean_distance,
-)
 from secateur.rows.whole_files import write_whole
 
 TABLES = {
@@ -71,7 +62,7 @@ def make_pages(arm: Arm, table: Sequence[dict[str, Any]]) -> list[Page]:
         note = f"{arm.title}; beside the paper's {arm.beside} columns"
         if complete:
             pages.append(_mean_page(f"{title}: mean ± SD over the eight data sets", note, arm, table, columns))
-        found = compare(table, arm.beside, list(columns.values()))
+        found = summary.compare(table, arm.beside, list(columns.values()))
         cells = {(cell.dataset, cell.method, cell.column): cell for cell in found}
         rows, marks = [], []
         for row in table:
@@ -87,20 +78,20 @@ def make_pages(arm: Arm, table: Sequence[dict[str, Any]]) -> list[Page]:
 
 def agreement_page(arm: Arm, table: Sequence[dict[str, Any]]) -> Page:
     """Count the numbers of the paper's tables by data set that ours are near."""
-    counted = [cell for cell in compare(table, arm.beside) if not math.isnan(cell.distance)]
-    spread = {(row["dataset"], row["method"], c): row[f"{c}_sd"] or 0.0 for row in table for c in PAPER_COLUMNS}
-    varying = [cell for cell in counted if spread[cell.dataset, cell.method, cell.column] > NO_SPREAD]
+    counted = [cell for cell in summary.compare(table, arm.beside) if not math.isnan(cell.distance)]
+    spread = {(row["dataset"], row["method"], c): row[f"{c}_sd"] or 0.0 for row in table for c in summary.PAPER_COLUMNS}
+    varying = [cell for cell in counted if spread[cell.dataset, cell.method, cell.column] > summary.NO_SPREAD]
     near = [sum(abs(cell.distance) <= FAR for cell in cells) for cells in (counted, varying)]
     return Page(
         f"Agreement with the paper's {arm.beside} columns",
         f"{arm.title}; every number of the tables by data set; those that do not vary over splits must agree to the "
-        f"paper's last digit; fewer than {LEAST_SPLITS} splits decide nothing",
+        f"paper's last digit; fewer than {summary.LEAST_SPLITS} splits decide nothing",
         ("numbers", f"within {FAR:g} standard errors", "of them vary over splits", f"within {FAR:g} standard errors"),
         ((str(len(counted)), str(near[0]), str(len(varying)), str(near[1])),),
     )
 
 
-def tolerance_page(choices: Sequence[Choice], learners: str) -> Page:
+def tolerance_page(choices: Sequence[summary.Choice], learners: str) -> Page:
     """Show the tolerance that the paper's grid picks beside the one assumed for the tables."""
     rows = tuple(
         (
@@ -147,11 +138,11 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def _mean_page(title: str, note: str, arm: Arm, table: Sequence[dict[str, Any]], columns: dict[str, str]) -> Page:
-    paper = {row["method"]: row for row in expected_aggregate() if row["learner"] == arm.beside}
+    paper = {row["method"]: row for row in summary.expected_aggregate() if row["learner"] == arm.beside}
     rows, marks = [], []
-    for row in aggregate(table):
+    for row in summary.aggregate(table):
         theirs, method = paper[row["method"]], row["method"]
-        away = {c: mean_distance(table, method, c, theirs[c]) for c in columns.values()}
+        away = {c: summary.mean_distance(table, method, c, theirs[c]) for c in columns.values()}
         cells = [f"{_mean(row, c)} | {_mean(theirs, c)} | {_sign(away[c])}" for c in columns.values()]
         rows.append((method, *cells))
         marks.append((None, *(_mark(away[c]) for c in columns.values())))
@@ -166,7 +157,8 @@ def _mean(row: dict[str, Any], column: str) -> str:
 def _prefix_page(arm: Arm, table: Sequence[dict[str, Any]]) -> Page:
     """Show ancestor-rule assimilation, which the paper describes without rates."""
     rows = tuple(
-        (row["method"], f"{row['assimilated_pct']:.2f}", f"{row['removed_pct']:.2f}") for row in aggregate(table)
+        (row["method"], f"{row['assimilated_pct']:.2f}", f"{row['removed_pct']:.2f}")
+        for row in summary.aggregate(table)
     )
     return Page(
         "Strict-prefix (assimilation) rates and conditions removed, means over data sets",

@@ -20,16 +20,6 @@ from scipy.special import gammaln
 from secateur.counting.masks import pack_bits
 from secateur.counting.training_evidence import RowEvidence, TrainingEvidence
 from secateur.kernels import quinlan as kernels
-from secateur.kernels.quinlan import (
-    BLOCK_WORDS,
-    CERTAINTY_KEPT,
-    NOT_SIGNIFICANT,
-    TILE_WORDS,
-    Outcome,
-    Rounds,
-    Rows,
-    Rules,
-)
 from secateur.kernels.running import compile_module, is_soon_done, map_in_threads, n_threads
 from secateur.methods.contract import Asks, Deletions, Method, Problem, Why, choice, share
 from secateur.rows.rows import CodedColumns, code_columns
@@ -92,8 +82,8 @@ def _shorten_by_rule(
         result.before[some], result.after[some] = right / total, (right + more_right) / (total + more)
         result.number[some] = fisher_greater(right, total, more_right, more)
     result.keep(judged, Why.SIGNIFICANT)
-    result.delete(judged[what[judged] == CERTAINTY_KEPT], Why.CERTAINTY_KEPT)
-    result.delete(judged[what[judged] == NOT_SIGNIFICANT], Why.NOT_SIGNIFICANT)
+    result.delete(judged[what[judged] == kernels.CERTAINTY_KEPT], Why.CERTAINTY_KEPT)
+    result.delete(judged[what[judged] == kernels.NOT_SIGNIFICANT], Why.NOT_SIGNIFICANT)
     return is_unsure, counts, leaf_counts
 
 
@@ -159,7 +149,7 @@ PART_RULES = 256  # a thread takes so many neighbouring rules at a time; they sh
 MASK_BYTES = 1 << 28  # threads may hold so many bytes of masks together, one mask for each condition of a path
 # Each class begins a tile of its own: so many classes may there be that one place in so many holds a row.
 MOST_EMPTY = 16
-TILE_ROWS = 64 * TILE_WORDS
+TILE_ROWS = 64 * kernels.TILE_WORDS
 
 
 class Limits(NamedTuple):
@@ -189,7 +179,7 @@ def _count_workers(evidence: RowEvidence) -> int:
     return min(n_threads(), 8 * MASK_BYTES // (n_places * max(1, evidence.tree.depth)))
 
 
-def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tuple[Outcome, NDArray[np.float64]]:
+def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tuple[kernels.Outcome, NDArray[np.float64]]:
     """Shorten every rule; return what came of its conditions, and the counts of leaves."""
     tree = evidence.tree
     index, leaf_counts = evidence.index(paths), evidence.count_leaves(paths)
@@ -197,7 +187,7 @@ def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tupl
     order = index.order[np.argsort(evidence.class_ids[index.order], kind="stable")]
     coded, rows = _code_rows(evidence, order)
     rules = _make_rules(tree, paths, coded, leaf_counts)
-    outcome = Outcome(
+    outcome = kernels.Outcome(
         what=np.zeros(len(paths.links), dtype=np.uint8),
         tables=np.zeros((len(paths.links), 4), dtype=np.int32),
         counts=np.zeros((paths.n_rules, tree.n_classes)),
@@ -222,7 +212,7 @@ def shorten_by_rule(evidence: RowEvidence, paths: Paths, limits: Limits) -> tupl
     return outcome, leaf_counts
 
 
-def _make_rules(tree: Tree, paths: Paths, coded: CodedColumns, leaf_counts: NDArray[np.float64]) -> Rules:
+def _make_rules(tree: Tree, paths: Paths, coded: CodedColumns, leaf_counts: NDArray[np.float64]) -> kernels.Rules:
     """Write the tests of a tree in codes of its columns: a link has the test of its parent."""
     start, flat = tree.category_table
     by_code = [np.zeros(0, dtype=bool)]
@@ -237,7 +227,7 @@ def _make_rules(tree: Tree, paths: Paths, coded: CodedColumns, leaf_counts: NDAr
             by_code += [flat[start[node] : start[node] + size], np.zeros(2, dtype=bool)]
             filled += size + 2
     limit, missing = coded.find_limits(tree)
-    return Rules(
+    return kernels.Rules(
         offsets=paths.offsets,
         links=paths.links,
         leaf_class=paths.leaf_class,
@@ -251,7 +241,7 @@ def _make_rules(tree: Tree, paths: Paths, coded: CodedColumns, leaf_counts: NDAr
     )
 
 
-def _code_rows(evidence: RowEvidence, order: NDArray[np.int64]) -> tuple[CodedColumns, Rows]:
+def _code_rows(evidence: RowEvidence, order: NDArray[np.int64]) -> tuple[CodedColumns, kernels.Rows]:
     """Code the columns of rows, and put them class by class."""
     n_rows = evidence.n_rows
     place, class_of_tile = _place_rows(np.bincount(evidence.class_ids, minlength=evidence.tree.n_classes))
@@ -262,7 +252,7 @@ def _code_rows(evidence: RowEvidence, order: NDArray[np.int64]) -> tuple[CodedCo
         by_class = codes[:n_rows][order]
         codes[:] = 0
         codes[place] = by_class
-    return coded, Rows(coded.codes, pack_bits(valid).reshape(-1, BLOCK_WORDS), class_of_tile)
+    return coded, kernels.Rows(coded.codes, pack_bits(valid).reshape(-1, kernels.BLOCK_WORDS), class_of_tile)
 
 
 def _place_rows(n_of_class: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -271,27 +261,27 @@ def _place_rows(n_of_class: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArr
     begin, ends = TILE_ROWS * (np.cumsum(n_tiles) - n_tiles), np.cumsum(n_of_class)
     place = np.arange(ends[-1]) + np.repeat(begin - (ends - n_of_class), n_of_class)
     classes = np.repeat(np.arange(len(n_of_class)), n_tiles)
-    tiles_in_block = BLOCK_WORDS // TILE_WORDS
+    tiles_in_block = kernels.BLOCK_WORDS // kernels.TILE_WORDS
     class_of_tile = np.zeros((-(-len(classes) // tiles_in_block), tiles_in_block), dtype=np.int64)
     class_of_tile.ravel()[: len(classes)] = classes
     return place, class_of_tile
 
 
-def _make_rounds(tree: Tree, n_blocks: int, limits: Limits, log_gamma: NDArray[np.float64]) -> Rounds:
+def _make_rounds(tree: Tree, n_blocks: int, limits: Limits, log_gamma: NDArray[np.float64]) -> kernels.Rounds:
     """Make room to shorten rules in."""
     depth, n_planes = tree.depth, tree.depth.bit_length()
-    return Rounds(
+    return kernels.Rounds(
         limit=limits.alpha * (1 + P_TOLERANCE),
         certainty_tolerance=CERTAINTY_TOLERANCE,
         p_tolerance=P_TOLERANCE,
         to_leaf=limits.to_leaf,
         doubt=limits.doubt,
         log_gamma=log_gamma,
-        violates=np.zeros((n_blocks, depth, BLOCK_WORDS), dtype=np.uint64),
-        path_planes=np.zeros((n_blocks, n_planes, BLOCK_WORDS), dtype=np.uint64),
-        planes=np.zeros((n_blocks, n_planes, BLOCK_WORDS), dtype=np.uint64),
-        newly=np.zeros(BLOCK_WORDS, dtype=np.uint64),
-        spare=np.zeros(BLOCK_WORDS, dtype=np.uint64),
+        violates=np.zeros((n_blocks, depth, kernels.BLOCK_WORDS), dtype=np.uint64),
+        path_planes=np.zeros((n_blocks, n_planes, kernels.BLOCK_WORDS), dtype=np.uint64),
+        planes=np.zeros((n_blocks, n_planes, kernels.BLOCK_WORDS), dtype=np.uint64),
+        newly=np.zeros(kernels.BLOCK_WORDS, dtype=np.uint64),
+        spare=np.zeros(kernels.BLOCK_WORDS, dtype=np.uint64),
         gained=np.zeros((depth, tree.n_classes), dtype=np.int64),
         left=np.zeros(depth, dtype=np.int64),
         widened=np.zeros(depth),

@@ -15,21 +15,10 @@ from numpy.typing import NDArray
 
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.facts.checking import find_broken_facts
+from secateur.results import row_reading
 from secateur.results.answer import describe_rows, find_shown_class
 from secateur.results.fidelity import read_agreement
 from secateur.results.measures import describe_rarer, find_expected
-from secateur.results.row_reading import (
-    Change,
-    as_value,
-    find_absent,
-    find_changes,
-    find_covering,
-    find_held,
-    find_subjects,
-    find_unseen,
-    leave_out_absent,
-    read_rows,
-)
 from secateur.rows.rows import Rows
 from secateur.rules.rule import ArraySequence, Framed, Rule
 from secateur.rules.rules import Rules
@@ -114,8 +103,8 @@ class Explanation:
         entries = np.isin(rules.paths.rule, shown)
         links = rules.paths.links[entries & ~rules.deleted if rules.is_list else entries]
         tested = dict.fromkeys(rules.tree.feature[rules.paths.parent[links]].tolist())
-        held = {rules.tree.feature_name(one): as_value(rules, one, cells[one], unseen) for one in tested}
-        return leave_out_absent(held, self._seen.given)
+        held = {rules.tree.feature_name(one): row_reading.as_value(rules, one, cells[one], unseen) for one in tested}
+        return row_reading.leave_out_absent(held, self._seen.given)
 
     @cached_property
     def asked(self) -> tuple[tuple[str, str], ...]:
@@ -136,7 +125,7 @@ class Explanation:
         return "\n".join([*_warn_of_unseen(self._seen.rules.tree, self._seen.unseen), *_describe(self._seen), *ways])
 
     @cached_property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[row_reading.Change, ...]:
         """If asked for: all changes of the fewest columns that get the row another class from the tree."""
         seen = self._seen
         if seen.locked is None:
@@ -146,7 +135,7 @@ class Explanation:
         absent = [name for name in asked if isinstance(seen.given, Mapping) and name not in seen.given]
         if absent:
             raise InputError(f"Changes need every column that the tree asks for; not given: {shorten(absent)}.")
-        return find_changes(seen.rules, seen.cells, seen.locked)
+        return row_reading.find_changes(seen.rules, seen.cells, seen.locked)
 
     @property
     def broken_facts(self) -> tuple[str, ...]:
@@ -285,12 +274,16 @@ class _Seen:
     @cached_property
     def unseen(self) -> Mapping[int, Any]:
         """Values that the tree does not know, by feature."""
-        return find_unseen(self.rules.tree, self.cells, self.given, self.place)
+        return row_reading.find_unseen(self.rules.tree, self.cells, self.given, self.place)
 
     @cached_property
     def others(self) -> list[Rule]:
         """Rules that cover it, too."""
-        return [Rule(self.rules, index) for index in find_covering(self.rules, self.cells) if index != self.line.index]
+        return [
+            Rule(self.rules, index)
+            for index in row_reading.find_covering(self.rules, self.cells)
+            if index != self.line.index
+        ]
 
     @cached_property
     def lacking(self) -> Mapping[int, tuple[int, ...]]:
@@ -300,7 +293,7 @@ class _Seen:
             return {}
         section = self.line._section
         first, last = layout.starts[section] + section, layout.starts[section + 1] + section
-        missed = np.flatnonzero(~rules.deleted & ~find_held(rules, self.cells)[paths.links])
+        missed = np.flatnonzero(~rules.deleted & ~row_reading.find_held(rules, self.cells)[paths.links])
         line = rules.line_of_place[paths.rule[missed]]
         own = np.flatnonzero((line >= first) & (line < last))
         own = own[np.argsort(line[own], kind="stable")]
@@ -312,7 +305,7 @@ class _Seen:
     @cached_property
     def absent(self) -> Sequence[str]:
         """Columns that the way to its leaf asks for, and that were not given."""
-        return find_absent(self.rules, self.own, self.given)
+        return row_reading.find_absent(self.rules, self.own, self.given)
 
     @cached_property
     def broken(self) -> Sequence[str]:
@@ -332,12 +325,12 @@ def explain_rows(
     rules: Rules, row: Any, *, changes: bool = False, locked: Collection[str | int] = ()
 ) -> Explanation | Explanations:
     """Explain the prediction for one row, or for each of several; on request, what would change it."""
-    find_subjects(rules.tree, locked)
-    found = Explanations(rules, read_rows(rules, row), row, tuple(locked) if changes else None)
+    row_reading.find_subjects(rules.tree, locked)
+    found = Explanations(rules, row_reading.read_rows(rules, row), row, tuple(locked) if changes else None)
     return found[0] if len(found) == 1 else found
 
 
-def _describe_changes(ways: Sequence[Change], is_exact: bool) -> list[str]:
+def _describe_changes(ways: Sequence[row_reading.Change], is_exact: bool) -> list[str]:
     """Say what would get the row another class from the tree."""
     if not ways:
         return ["No change of the columns that may change gets another class."]
@@ -412,7 +405,7 @@ def _describe_rows(seen: _Seen) -> list[str]:
 
 def _list_reasons(seen: _Seen) -> list[str]:
     """List the conditions of the rule that are true of the row, asked or not, with the reason of each."""
-    rules, held = seen.rules, find_held(seen.rules, seen.cells)
+    rules, held = seen.rules, row_reading.find_held(seen.rules, seen.cells)
     return [
         f"  {'not asked' if reason.deleted else 'asked'}: {read_link(rules.tree, rules.paths, link, rules.voice)} "
         f"({reason.text})"
@@ -482,6 +475,6 @@ def _write_values(seen: _Seen, conditions: Iterable[Condition]) -> list[str]:
         if feature in group_of:  # of a category's columns of zeros and ones, the one that the row has
             members = rules.tree.facts.groups[group_of[feature]].features
             feature = next((member for member in members if row[member] == 1), feature)
-        value = as_value(rules, feature, row[feature], seen.unseen)
+        value = row_reading.as_value(rules, feature, row[feature], seen.unseen)
         written[feature] = read_value(rules.tree, feature, value, rules.voice)
     return list(dict.fromkeys(written.values()))

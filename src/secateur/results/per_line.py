@@ -21,18 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InputError
+from secateur.results import statistics
 from secateur.results.measures import TOLD, find_flags
 from secateur.results.shifts import find_psi
-from secateur.results.statistics import (
-    LEAST_ROWS_OF_D,
-    Limits,
-    adjust_by_holm,
-    compare_means,
-    compare_nested,
-    compare_shares,
-    count_effective,
-    find_interval,
-)
 from secateur.rules.rule import ArrayTable, Rule
 from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan, fisher_greater, none_if_nan
@@ -273,12 +264,12 @@ class LineAudits(ArrayTable[LineAudit]):
     @cached_property
     def n_effective(self) -> NDArray[np.float64]:
         """Their effective number: that of rows without weights, or with equal ones, and less with others."""
-        return count_effective(self.support, self.squares)
+        return statistics.count_effective(self.support, self.squares)
 
     @cached_property
     def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Lower and upper limits of the reliability, by Clopper and Pearson."""
-        return find_interval(self.reliability, self.n_effective)
+        return statistics.find_interval(self.reliability, self.n_effective)
 
     @property
     def level(self) -> NDArray[np.float64]:
@@ -319,10 +310,10 @@ class LineAudits(ArrayTable[LineAudit]):
         return self.level - self.before[0]
 
     @cached_property
-    def change_interval(self) -> Limits:
+    def change_interval(self) -> statistics.Limits:
         """Lower and upper limits of the change, by Newcombe, of means by Welch; NaN where rows are not known."""
         if self.moments is None:
-            return compare_shares(self.reliability, self.n_effective, *self.before)
+            return statistics.compare_shares(self.reliability, self.n_effective, *self.before)
         return self._compared_means[:2]
 
     @cached_property
@@ -331,7 +322,7 @@ class LineAudits(ArrayTable[LineAudit]):
         assert self.moments is not None
         then = self._training_moments if self.since is None else self.since.moments
         assert then is not None
-        return compare_means(self.moments, self.n_effective, then, self.before[1])
+        return statistics.compare_means(self.moments, self.n_effective, then, self.before[1])
 
     @cached_property
     def d(self) -> NDArray[np.float64]:
@@ -342,7 +333,7 @@ class LineAudits(ArrayTable[LineAudit]):
         return rules.covered_reliability - rules.leaf_reliability
 
     @cached_property
-    def d_interval(self) -> Limits:
+    def d_interval(self) -> statistics.Limits:
         """Lower and upper limits of D; NaN where not known."""
         return (self.d, self.d) if np.isnan(self.d).all() else find_limits_of_d(self.rules)
 
@@ -364,7 +355,7 @@ class LineAudits(ArrayTable[LineAudit]):
         NaN where nothing was tested. With weights, effective numbers of rows are tested, and p is approximate.
         """
         if self.moments is not None:
-            return adjust_by_holm(self._compared_means[2])
+            return statistics.adjust_by_holm(self._compared_means[2])
         share, n_rows = self.before
         tested = np.flatnonzero((self.n_effective > 0) & (n_rows > 0))
         tables = [self.reliability * self.n_effective, self.n_effective, share * n_rows, n_rows]
@@ -372,7 +363,7 @@ class LineAudits(ArrayTable[LineAudit]):
         now, then = tables[:2], tables[2:]
         found = np.full(len(self), np.nan)
         found[tested] = np.minimum(2 * np.minimum(fisher_greater(*now, *then), fisher_greater(*then, *now)), 1.0)
-        return adjust_by_holm(found)
+        return statistics.adjust_by_holm(found)
 
     @cached_property
     def verdicts(self) -> NDArray[np.str_]:
@@ -597,7 +588,7 @@ def check_since(rules: Rules, since: Any) -> LineAudits | None:
     return LineAudits(then, earlier.counts, earlier.squares, **kept)  # not what that one was compared with
 
 
-def find_limits_of_d(rules: Rules) -> Limits:
+def find_limits_of_d(rules: Rules) -> statistics.Limits:
     """Find the limits of D, the training reliability of each leaf's rule minus its leaf's, at 95 %; NaN if not known.
 
     Sums of weights do not tell how many rows there are, and with fewer than 5 rows the interval is too short.
@@ -606,8 +597,10 @@ def find_limits_of_d(rules: Rules) -> Limits:
         return np.full(len(rules), np.nan), np.full(len(rules), np.nan)
     places = np.arange(len(rules)), rules.paths.leaf_class
     leaf, gained = rules.leaf_support, rules.covered_support - rules.leaf_support
-    limits = compare_nested(rules.covered_counts[places], rules.covered_support, rules.leaf_counts[places], leaf)
-    is_known = (leaf > 0) & ((gained == 0) | (np.minimum(leaf, gained) >= LEAST_ROWS_OF_D))
+    limits = statistics.compare_nested(
+        rules.covered_counts[places], rules.covered_support, rules.leaf_counts[places], leaf
+    )
+    is_known = (leaf > 0) & ((gained == 0) | (np.minimum(leaf, gained) >= statistics.LEAST_ROWS_OF_D))
     low, high = (np.where(is_known, limit, np.nan) for limit in limits)
     return low, high
 

@@ -14,18 +14,8 @@ from secateur.facts.checking import check_facts
 from secateur.facts.stating import whole_by_dtype
 from secateur.kernels.running import map_stream
 from secateur.limits import MAX_MEMORY, format_bytes
+from secateur.rows import encoding
 from secateur.rows.checking import check_answers, check_finite, check_labels, check_rows, check_weights
-from secateur.rows.encoding import (
-    as_objects,
-    as_truth,
-    check_whole,
-    derives,
-    read_column,
-    read_features,
-    read_source,
-    rounds_twice,
-    to_label_types,
-)
 from secateur.rows.row_source import Decider, GivenRows, MemoryRows, ModelTerms, Result, RowSource, Work, split_frame
 from secateur.rows.rows import LabelledRows, Rows
 from secateur.rows.sources import Source, find_beside, fit_tree_to
@@ -69,7 +59,7 @@ class BatchReader:
         return self._map(lambda batch, first: work(batch, self._read_rows(batch, first)), chosen)
 
     def _map(self, work: Callable[[Any, int], Result], columns: list[str]) -> Iterator[Result]:
-        if derives(self.tree):
+        if encoding.derives(self.tree):
             return starmap(work, self._batches(columns))  # the steps of a pipeline are not made for threads
         return map_stream(lambda pair: work(*pair), self._batches(columns))
 
@@ -104,7 +94,7 @@ class BatchReader:
 
     def _read_rows(self, batch: Any, first: int) -> Rows:
         tree, name = self.tree, self.source.name
-        if derives(tree):  # the pipeline itself must see its rows
+        if encoding.derives(tree):  # the pipeline itself must see its rows
             frame = batch.select(list(self._features.values())).to_pandas()
             rows = check_rows(tree, frame, name=name, first=first)
         else:
@@ -125,7 +115,7 @@ class BatchReader:
     @cached_property
     def _features(self) -> dict[int, str]:
         """The features to read, and their columns."""
-        return {f: (self.tree.feature_names or ())[f] for f in read_features(self.tree, self.features)}
+        return {f: (self.tree.feature_names or ())[f] for f in encoding.read_features(self.tree, self.features)}
 
     @cached_property
     def _typed(self) -> dict[int, bool]:
@@ -140,8 +130,8 @@ def _read_feature(tree: Tree, column: Any, name: str, feature: int, first: int, 
     levels = tree.categories[feature]
     if levels is None and is_number and tree.columns is None:
         numbers: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-        if rounds_twice(tree):
-            check_whole(numbers, name, what, first)
+        if encoding.rounds_twice(tree):
+            encoding.check_whole(numbers, name, what, first)
         if numbers.dtype.kind in "iub" or (numbers.dtype.kind == "f" and pa.types.is_floating(column.type)):
             return numbers  # whole numbers with blanks would be rounded twice
     by_cell = tree.columns is not None and tree.columns.cuts[feature] is not None
@@ -161,8 +151,8 @@ def _to_terms(tree: Tree, column: Any, name: str, feature: int, first: int, what
 
     series = nw.from_native(pa.table({name: column}))[name]
     if tree.columns is None:
-        return read_column(tree, series, feature, what, first=first)
-    return read_source(tree, tree.columns, series, feature, first, what)
+        return encoding.read_column(tree, series, feature, what, first=first)
+    return encoding.read_source(tree, tree.columns, series, feature, first, what)
 
 
 def _find_distinct(column: Any) -> tuple[Any, NDArray[np.int64]]:
@@ -185,7 +175,7 @@ def _find_truths(values: Any, levels: Any) -> Any:
     is_asked = levels is None or all(isinstance(level, bool) for level in levels)
     if not is_text or not is_asked:
         return values
-    words = [as_truth(value) for value in values.to_pylist() if value is not None]
+    words = [encoding.as_truth(value) for value in values.to_pylist() if value is not None]
     return values if None in words else pa.array([*words, None], pa.bool_())
 
 
@@ -226,7 +216,7 @@ def _read_labels(tree: Tree, column: Any, first: int, name: str) -> NDArray[np.i
 
 
 def _as_labels(values: Any, tree: Tree) -> NDArray[Any]:
-    return to_label_types(as_objects(values.to_pylist()), tree.classes.tolist())
+    return encoding.to_label_types(encoding.as_objects(values.to_pylist()), tree.classes.tolist())
 
 
 class BatchedRows(RowSource):

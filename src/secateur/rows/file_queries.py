@@ -18,20 +18,7 @@ from typing import Any
 from secateur.errors import InputError, first_line
 from secateur.frames import check_unique
 from secateur.limits import MAX_COLUMNS, MAX_LINE
-from secateur.rows.file_bytes import (
-    BLANKS,
-    FORMATS,
-    HEAD,
-    as_utf8,
-    check_packed,
-    escape_wildcards,
-    find_fault,
-    find_format,
-    has_header,
-    long_fields,
-    open_file,
-    read_head,
-)
+from secateur.rows import file_bytes
 from secateur.rows.sources import measure_arrow
 
 # Texts that mean a blank in CSV files, beside those of --missing.
@@ -110,9 +97,9 @@ class FileRelation:
         found = None
         if self.names is not None:
             asked = {"delimiter": self.values["delim"], "n_names": len(self.names)}
-            found = find_fault(self.path, self.name, is_packed=self.is_packed, **asked)
+            found = file_bytes.find_fault(self.path, self.name, is_packed=self.is_packed, **asked)
         elif self.kind == "json":
-            found = find_fault(self.path, self.name, is_packed=self.is_packed)
+            found = file_bytes.find_fault(self.path, self.name, is_packed=self.is_packed)
         if found is not None:
             return found
         if is_long:
@@ -142,15 +129,15 @@ def open_relation(
 
     if path.stat().st_size == 0:
         raise InputError(f"{name} is empty: expected a table with a header line.")
-    path = as_utf8(path, encoding, room, name)
-    head, is_packed = read_head(path, name)
-    kind = format or find_format(head, name)
-    if kind not in FORMATS:
-        raise InputError(f"There is no format {kind!r}; the formats are {', '.join(FORMATS)}.")
-    path = escape_wildcards(path, room)
+    path = file_bytes.as_utf8(path, encoding, room, name)
+    head, is_packed = file_bytes.read_head(path, name)
+    kind = format or file_bytes.find_format(head, name)
+    if kind not in file_bytes.FORMATS:
+        raise InputError(f"There is no format {kind!r}; the formats are {', '.join(file_bytes.FORMATS)}.")
+    path = file_bytes.escape_wildcards(path, room)
     if kind == "arrow":
         return FileRelation(name, path, kind, is_packed, {}, n_bytes=sum(measure_arrow(path, name)))
-    n_bytes = check_packed(path, name) if is_packed else path.stat().st_size
+    n_bytes = file_bytes.check_packed(path, name) if is_packed else path.stat().st_size
     names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     # By default DuckDB tells the compression by the file's name, and takes a directory called a=1 for a column.
@@ -158,7 +145,7 @@ def open_relation(
     options["hive_partitioning"] = False
     if kind == "json":
         _check_nesting(head, name)
-        options |= {"format": "array" if head.lstrip(BLANKS)[:1] == b"[" else "auto", "sample_size": -1}
+        options |= {"format": "array" if head.lstrip(file_bytes.BLANKS)[:1] == b"[" else "auto", "sample_size": -1}
     elif kind != "parquet":
         names, found, notes = _describe_csv(name, head, kind, (*MISSING, *missing), text, header)
         options |= found
@@ -226,14 +213,14 @@ def _describe_csv(
     name: str, head: bytes, kind: str, missing: Sequence[str], text: Collection[str], header: bool | None
 ) -> tuple[tuple[str, ...], dict[str, Any], tuple[str, ...]]:
     """Find the columns of a CSV file, the options to read it with, and notes for the user."""
-    if len(head) == HEAD and b"\n" not in head and b"\r" not in head:
-        raise InputError(f"The first line of {name} is longer than {HEAD:,} bytes: expected a header line.")
+    if len(head) == file_bytes.HEAD and b"\n" not in head and b"\r" not in head:
+        raise InputError(f"The first line of {name} is longer than {file_bytes.HEAD:,} bytes: expected a header line.")
     lines = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head)
     names, delimiter = _split_header(lines, "\t" if kind == "tsv" else None)
     check_width(len(names), name)
     notes: tuple[str, ...] = ()
     if header is None:
-        header = has_header(lines, delimiter, missing)
+        header = file_bytes.has_header(lines, delimiter, missing)
         notes = () if header else (NO_HEADER.format(name=name, last=len(names)),)
     if not header:
         names = [f"column_{place + 1}" for place in range(len(names))]
@@ -311,8 +298,8 @@ def check_twice(names: Sequence[str], table: str) -> None:
 def read_header_names(path: Path) -> list[str]:
     """Read the column names of a CSV file, for completion; none if that fails."""
     try:
-        with open_file(path) as file:
-            return _split_header(file.readline(HEAD).decode("utf-8-sig"))[0]
+        with file_bytes.open_file(path) as file:
+            return _split_header(file.readline(file_bytes.HEAD).decode("utf-8-sig"))[0]
     except (ValueError, csv.Error):  # an InputError is a ValueError
         return []
 
@@ -320,7 +307,7 @@ def read_header_names(path: Path) -> list[str]:
 def _split_header(text: str, delimiter: str | None = None) -> tuple[list[str], str]:
     """Split the first record with the delimiter that gives most names, and cut blanks around them."""
     lines = text.lstrip("\r\n").splitlines(keepends=True)
-    with long_fields():
+    with file_bytes.long_fields():
         found = {
             sign: next(csv.reader(lines, delimiter=sign), [])
             for sign in (DELIMITERS if delimiter is None else (delimiter,))

@@ -12,46 +12,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.adapters.reading import (
-    Node,
-    check_class,
-    check_fitted,
-    check_no_missing,
-    fitted_names,
-    grow_nodes,
-    make_from_nodes,
-)
+from secateur.adapters import reading
 from secateur.errors import UnsupportedModelError
 from secateur.tree.tree import Tree
 
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
     """Read a fitted ConTree, or say why it cannot be read."""
-    check_class(model, "pycontree", ("ConTree",), "Pass the fitted ConTree itself.")
-    check_fitted(model, getattr(model, "tree_", None) is not None)
+    reading.check_class(model, "pycontree", ("ConTree",), "Pass the fitted ConTree itself.")
+    reading.check_fitted(model, getattr(model, "tree_", None) is not None)
     if model.train_X_ is None or model.train_y_ is None:
         raise UnsupportedModelError(
             f"This {type(model).__qualname__} has lost its training rows (train_X_, train_y_), which alone tell its "
             "classes. Fit it again."
         )
-    check_no_missing(model, accepts_missing)
+    reading.check_no_missing(model, accepts_missing)
     labels, codes = np.unique(model.train_y_, return_inverse=True)
     class_ids = {int(label): code for code, label in enumerate(labels)}
 
-    def read(found: tuple[Any, NDArray[np.int64]]) -> tuple[Node, dict[str, Any]]:
+    def read(found: tuple[Any, NDArray[np.int64]]) -> tuple[reading.Node, dict[str, Any]]:
         source, rows = found
         counts = np.bincount(codes[rows], minlength=len(labels))
         if source.is_leaf_node():
-            return Node(leaf_class=class_ids[int(source.get_label())], counts=counts), {}
+            return reading.Node(leaf_class=class_ids[int(source.get_label())], counts=counts), {}
         column, cut = int(source.get_split_feature()), float(source.get_split_threshold())
         goes_left = model.train_X_[rows, column] <= cut
         children = {"left": (source.get_left(), rows[goes_left]), "right": (source.get_right(), rows[~goes_left])}
-        return Node(feature=column, threshold=cut, counts=counts), children
+        return reading.Node(feature=column, threshold=cut, counts=counts), children
 
-    return make_from_nodes(
-        grow_nodes((model.tree_, np.arange(len(codes))), read),
+    return reading.make_from_nodes(
+        reading.grow_nodes((model.tree_, np.arange(len(codes))), read),
         classes=labels.tolist(),
         n_features=int(model.n_features_in_),
-        feature_names=fitted_names(model),
+        feature_names=reading.fitted_names(model),
         dtype="float64",
     )
