@@ -37,16 +37,7 @@ from secateur.rules.decision_list import Column, ColumnTest, DecisionList, Liste
 from secateur.rules.rules import Rules
 from secateur.tree.regions import last_with_decimals
 from secateur.tree.tree import Label, Tree
-from secateur.words.plain_words import (
-    FEWEST_DIGITS,
-    LEAST_PLAIN,
-    MOST_DIGITS,
-    MOST_PLAIN,
-    SHORT_ENOUGH,
-    count_digits,
-    look_around,
-    shorten_number,
-)
+from secateur.words import plain_words
 
 Texts: TypeAlias = Sequence[str]
 NO_TIMES = ("spark", "databricks", "clickhouse", "oracle")  # which have no type for times of the day
@@ -101,7 +92,7 @@ class PlainTable(AskedTable):
                 "export SQL without plain, for DuckDB or PostgreSQL, or Python."
             )
         self._decimals = rules.tree.facts.decimals_of
-        self._neighbours = look_around(rules, _list_limits(rules.tree, columns, listed))
+        self._neighbours = plain_words.look_around(rules, _list_limits(rules.tree, columns, listed))
         self._told: dict[str, dict[str, int]] = {}  # what limits were shortened by, and decimals of columns
 
     @property
@@ -232,7 +223,7 @@ class PlainTable(AskedTable):
             number = Decimal(repr(limit)) if own is None else shorten_unknown(own)
         if self._dialect.name == "sqlite" and (safe := write_for_sqlite(float(number))) != repr(float(number)):
             return make_number(safe)
-        is_plain = not number or LEAST_PLAIN <= number.adjusted() <= MOST_PLAIN
+        is_plain = not number or plain_words.LEAST_PLAIN <= number.adjusted() <= plain_words.MOST_PLAIN
         return make_number(f"{number.normalize():f}" if is_plain else f"{number.normalize():e}")
 
     def _write_moment(self, limit: float, column: Column) -> Node:
@@ -310,13 +301,13 @@ def shorten_known(limit: float, dtype: str, below: float, above: float, *, n_dec
         before = float(np.nextafter(kind(above), kind(-np.inf)))
     low, high = double_limit(below, dtype), double_limit(before, dtype)
     worded = [last_with_decimals(limit, n_decimals, dtype).normalize()] if n_decimals is not None else []
-    worded.append(shorten_number(limit, dtype, below, above).value)
+    worded.append(plain_words.shorten_number(limit, dtype, below, above).value)
     found = [number for number in worded if low <= float(number) <= high]
     if n_decimals is not None:  # no double beside a number of so few decimals is rounded to it
         ends = [(Decimal(end), Decimal(f"{end:.{n_decimals}f}")) for end in (below, above)]
         found += [number for number in reversed(worded) if max(ends[0]) <= number < min(ends[1])]
-    short = next((number for number in found if count_digits(number) <= SHORT_ENOUGH), None)
-    digits = max(FEWEST_DIGITS, Decimal(limit).adjusted() + 1)
+    short = next((number for number in found if plain_words.count_digits(number) <= plain_words.SHORT_ENOUGH), None)
+    digits = max(plain_words.FEWEST_DIGITS, Decimal(limit).adjusted() + 1)
     return _find_shortest(low, high, limit, digits) if short is None else short
 
 
@@ -335,7 +326,7 @@ def find_single(limit: float) -> float | None:
 
 def _find_shortest(low: float, high: float, near: float, digits: int) -> Decimal:
     """Find the shortest decimal that is read as a double from low to high; of equally short ones the nearest."""
-    for precision in range(digits, MOST_DIGITS + 1):
+    for precision in range(digits, plain_words.MOST_DIGITS + 1):
         tried = {
             Context(prec=precision, rounding=way).create_decimal(Decimal(end))
             for end in (near, low, high)

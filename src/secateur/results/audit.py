@@ -15,18 +15,11 @@ from secateur.counting.targets import find_moments
 from secateur.errors import InputError
 from secateur.methods import METHODS
 from secateur.methods.contract import DEFAULT_TOLERANCE
+from secateur.results import statistics
 from secateur.results.audit_counts import AuditCounter, AuditCounts, cross
 from secateur.results.measures import find_interest, measure_groups
 from secateur.results.per_line import LineAudits, check_since
 from secateur.results.shifts import LARGE_PSI, TableShift, find_table_shift
-from secateur.results.statistics import (
-    check_squares,
-    count_effective,
-    find_distances,
-    find_guess,
-    find_interval,
-    score_shares,
-)
 from secateur.rows.checking import NO_WEIGHT
 from secateur.rows.row_source import GivenRows, RowSource
 from secateur.rules.lines import without_facts
@@ -368,7 +361,7 @@ def count_unseen(rules: Rules, rows: RowSource, given: GivenRows) -> Unseen:
         raise InputError(SEEN)
     squares = None if given.sample_weight is None else found.squares
     if squares is not None:
-        check_squares(found.by_line.sum(axis=1), squares)
+        statistics.check_squares(found.by_line.sum(axis=1), squares)
     moments = None
     if tree.is_regression and rules.is_list:
         moments = find_moments(found.targets[: rules.n_lines], rules.answers)
@@ -380,7 +373,7 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
     total = float(counts.decided.counts.sum())  # in the order of these sums, so that all of the rows are exactly 100 %
     if not total:
         raise InputError(NO_WEIGHT)
-    check_squares(
+    statistics.check_squares(
         [counts.total("total"), *counts.by_line.sum(axis=1)], [counts.total("squares"), *counts.squares.tolist()]
     )
     lengths = np.diff(rules.paths.offsets)[rules.leaves]
@@ -456,13 +449,13 @@ def _measure_classes(rules: Rules, counts: AuditCounts, total: float) -> dict[st
         off = 1.0 * ((off > 0) | (np.abs(rules.layout.shares[line] - values[leaf]) > rules.tolerance + TINY))
     by_class = [np.bincount(by_tree, weights * part, minlength=n_classes) for part in (off, 1.0)]
     sizes = np.bincount(truth, weights, minlength=n_classes)
-    guess = find_guess(rules, sizes)
+    guess = statistics.find_guess(rules, sizes)
     tree_shares = rules.leaf_shares
-    scores = tree_scores = score_shares(tree_shares, cross(leaf, truth, weights, tree_shares.shape))
+    scores = tree_scores = statistics.score_shares(tree_shares, cross(leaf, truth, weights, tree_shares.shape))
     apart = np.zeros(len(leaf))
     if rules.is_counted:  # else probabilities are the tree's own
-        scores = score_shares(rules.shares, cross(line, truth, weights, rules.shares.shape))
-        apart = find_distances(rules.shares, line, tree_shares, leaf)
+        scores = statistics.score_shares(rules.shares, cross(line, truth, weights, rules.shares.shape))
+        apart = statistics.find_distances(rules.shares, line, tree_shares, leaf)
     calibrated = np.bincount(line, weights, rules.n_lines) / total
     stated = np.abs(
         rules.stated_shares - divide_or_nan(np.bincount(line, weights * marks[0], rules.n_lines), calibrated * total)
@@ -474,7 +467,7 @@ def _measure_classes(rules: Rules, counts: AuditCounts, total: float) -> dict[st
     far, tolerance = np.abs(moved), rules.parameters.get("tolerance", DEFAULT_TOLERANCE)
     own = rules.paths.leaf_class[judged]
     sides = compare_reliability(rules.covered_counts[judged], rules.leaf_counts[judged], own, tolerance)
-    n_effective = count_effective(counts.total("total"), counts.total("squares"))
+    n_effective = statistics.count_effective(counts.total("total"), counts.total("squares"))
     conflict = counts.total("in_conflict") / counts.total("total")
     return {
         "agreement": agreement,
@@ -508,7 +501,7 @@ def _measure_classes(rules: Rules, counts: AuditCounts, total: float) -> dict[st
 
 
 def _find_limits(share: float, n_effective: NDArray[np.float64]) -> tuple[float, float]:
-    low, high = find_interval(share, n_effective)
+    low, high = statistics.find_interval(share, n_effective)
     return 100.0 * float(low), 100.0 * float(high)
 
 

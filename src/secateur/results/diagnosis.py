@@ -11,16 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.counting import training_evidence
 from secateur.counting.counted_evidence import Evidence
-from secateur.counting.training_evidence import (
-    RowEvidence,
-    TrainingEvidence,
-    count_without_one,
-    count_without_sets,
-    count_without_two,
-    find_reliability,
-    list_pairs,
-)
 from secateur.errors import InputError, ParameterError, shorten
 from secateur.kernels.running import run_witnesses
 from secateur.methods.contract import Problem
@@ -134,17 +126,17 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         self._problem, self._paths = problem, problem.paths
         paths, n_classes = problem.paths, problem.tree.n_classes
         if problem.evidence is not None:
-            self._leaf_counts, counts = count_without_one(problem.evidence, paths)
+            self._leaf_counts, counts = training_evidence.count_without_one(problem.evidence, paths)
         else:
             self._leaf_counts = np.full((paths.n_rules, n_classes), np.nan)
             counts = np.full((len(paths.links), n_classes), np.nan)
         evidence = problem.evidence
-        of_rows = isinstance(evidence, RowEvidence) and evidence.weights is not None
+        of_rows = isinstance(evidence, training_evidence.RowEvidence) and evidence.weights is not None
         self.is_weighted = of_rows or (isinstance(evidence, Evidence) and evidence.is_weighted)
         self._support_without = counts.sum(axis=1)
-        self._reliability_without = find_reliability(paths, counts, paths.rule)
+        self._reliability_without = training_evidence.find_reliability(paths, counts, paths.rule)
         self._finite_domain = _find_certified_by_rows(problem, self._leaf_counts, counts)
-        self._reliability = find_reliability(paths, self._leaf_counts)
+        self._reliability = training_evidence.find_reliability(paths, self._leaf_counts)
         self.effect_size: NDArray[np.float64] = self._reliability_without - self._reliability[paths.rule]
         before = self._leaf_counts[paths.rule]
         self._sides = compare_reliability(counts, before, paths.leaf_class_of_entry, tolerance)
@@ -228,9 +220,9 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         for leaf_id, link_ids in sets:
             rules.append(self._find_rule(leaf_id))
             entries.append(self._find_entries(rules[-1], link_ids))
-        source, counts = count_without_sets(evidence, paths, rules, entries)
+        source, counts = training_evidence.count_without_sets(evidence, paths, rules, entries)
         chosen = np.array(rules, dtype=np.int32)
-        before, after = (find_reliability(paths, part, chosen) for part in (source, counts))
+        before, after = (training_evidence.find_reliability(paths, part, chosen) for part in (source, counts))
         sides = compare_reliability(counts, source, paths.leaf_class[chosen], self.tolerance)
         return [
             SetEffect(
@@ -256,10 +248,10 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         """
         evidence, paths = self._rows_at_hand(), self._paths
         rules = np.arange(paths.n_rules) if leaf_id is None else np.array([self._find_rule(leaf_id)])
-        first, second = list_pairs(paths, rules)
-        counts = count_without_two(evidence, paths, first, second)
+        first, second = training_evidence.list_pairs(paths, rules)
+        counts = training_evidence.count_without_two(evidence, paths, first, second)
         rule = paths.rule[first]
-        together = find_reliability(paths, counts, rule) - self._reliability[rule]
+        together = training_evidence.find_reliability(paths, counts, rule) - self._reliability[rule]
         sides = compare_reliability(counts, self._leaf_counts[rule], paths.leaf_class[rule], self.tolerance)
         return PairEffects(self.tree, paths, first, second, self.effect_size, together, sides)
 
@@ -324,7 +316,7 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
             )
         return np.array([span.start + place for place, link in enumerate(own) if link in asked], dtype=np.int64)
 
-    def _rows_at_hand(self) -> TrainingEvidence:
+    def _rows_at_hand(self) -> training_evidence.TrainingEvidence:
         evidence = self._problem.evidence
         if evidence is None:
             raise InputError("What a deletion does to reliability is not known without rows: pass X and y to diagnose.")
@@ -372,7 +364,7 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
 
     def __getstate__(self) -> dict[str, Any]:
         # The caller's rows stay with the caller; counts of them may go along.
-        kept = None if isinstance(self._problem.evidence, RowEvidence) else self._problem.evidence
+        kept = None if isinstance(self._problem.evidence, training_evidence.RowEvidence) else self._problem.evidence
         return {**self.__dict__, "_problem": replace(self._problem, evidence=kept)}
 
     def __repr__(self) -> str:
@@ -426,9 +418,9 @@ def _find_certified_by_rows(
     paths, evidence = problem.paths, problem.evidence
     if evidence is None:
         return None
-    if isinstance(evidence, RowEvidence) and evidence.weights is not None:
+    if isinstance(evidence, training_evidence.RowEvidence) and evidence.weights is not None:
         # A certificate must hold for each row, however little it weighs.
-        leaf_counts, counts = count_without_one(replace(evidence, weights=None), paths)
+        leaf_counts, counts = training_evidence.count_without_one(replace(evidence, weights=None), paths)
     foreign = counts.copy()
     foreign[np.arange(len(counts)), paths.leaf_class_of_entry] = 0
     is_refuted, has_rows = foreign.sum(axis=1) > 0, leaf_counts.sum(axis=1) > 0
