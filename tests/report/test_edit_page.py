@@ -14,8 +14,10 @@ import pandas as pd
 import pytest
 import strategies
 from browsing import CHROMIUM, launch, quiet_page, wait_until
+from drawing import PROFILE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from published import TABLES, fit_frame
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.tree import DecisionTreeClassifier
 
@@ -23,10 +25,14 @@ import secateur
 from secateur.errors import InputError, ParameterError
 from secateur.report import make_report
 from secateur.report.desk import Desk, DeskServer, Training
+from secateur.results.row_reading import read_rows
+from secateur.rows.rows import apply_tree
 from secateur.words.plain_words import read_asked
 
 pytest.importorskip("playwright.sync_api", reason="playwright drives the browser and is not installed")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
+
+N_EDITS = {"quick": 10, "daily": 30, "thorough": 150}[PROFILE]  # journals of each table
 
 PRICE = """(journal) => {
   try {
@@ -44,7 +50,9 @@ def browser() -> Iterator[Any]:
 
 @st.composite
 def edits(draw: st.DrawFn, rules: secateur.Rules) -> dict[str, Any]:
-    kind = draw(st.sampled_from(["strike", "strike", "column", "answer", "without"]))
+    kind = draw(st.sampled_from(["strike", "strike", "column", "answer", "without", "rounded"]))
+    if kind == "rounded":
+        return {"edit": "rounded"}
     number = draw(st.integers(1, rules.n_lines))
     tested = np.unique(rules.tree.feature[~rules.tree.is_leaf]).tolist()
     name = rules.tree.feature_name(draw(st.sampled_from(tested)))
@@ -101,9 +109,72 @@ def test_the_page_edits_and_counts_as_python_does(browser: Any, tmp_path: Path, 
             decided = edited.class_ids[edited.apply(new)]
             for row, told_class in zip(new, decided.tolist(), strict=True):
                 own = oracles.tree_class(tree, row)
-                inside = [one for one in found["regions"] if oracles.satisfies(tree, row, one["links"])]
+                inside = [
+                    one
+                    for one in found["regions"]
+                    if oracles.satisfies(tree, row, one["leaf"]) and oracles.satisfies(edited.tree, row, one["links"])
+                ]
                 expected = [(own, told_class)] if own != told_class else []
                 assert [(one["tree"], one["list"]) for one in inside] == expected
+
+
+@pytest.mark.drawn
+@pytest.mark.parametrize("name", TABLES)
+def test_the_page_edits_published_tables_as_python_does(browser: Any, tmp_path: Path, name: str, data_dir: str) -> None:
+    rules, _, (aside, _) = fit_frame(name, data_dir)
+    tree, random = rules.tree, np.random.default_rng(2)
+    names = [tree.feature_name(feature) for feature in np.unique(tree.feature[~tree.is_leaf]).tolist()]
+    path = tmp_path / "page.html"
+    make_report(rules, budgets=()).save(path)
+    rows = read_rows(rules, aside.iloc[random.choice(len(aside), 300, replace=False)])
+    said = tree.leaf_class[apply_tree(tree, rows)].tolist()
+    n_rounded = 0
+    with quiet_page(browser, path) as page:
+        for _ in range(N_EDITS):
+            edited, journal = rules, list[dict[str, Any]]()
+            for _ in range(int(random.integers(1, 4))):
+                line = int(random.integers(1, edited.n_lines + 1))
+                one: dict[str, Any] = [
+                    {"edit": "strike", "line": line},
+                    {"edit": "strike", "line": line, "column": str(random.choice(names))},
+                    {"edit": "without", "column": str(random.choice(names))},
+                    {"edit": "answer", "line": line, "to": tree.classes[int(random.integers(2))].item()},
+                    {"edit": "rounded"},
+                ][int(random.integers(5))]
+                try:
+                    edited = edited.replay([one])
+                except ParameterError:
+                    assert "error" in page.evaluate(PRICE, [*journal, one])
+                else:
+                    journal.append(one)
+            if not journal:
+                continue
+            n_rounded += {"edit": "rounded"} in journal
+            found = page.evaluate(PRICE, journal)
+            assert [line["class"] for line in found["lines"]] == edited.class_ids.tolist()
+            assert [line["kept"] for line in found["lines"]] == [list(line.kept_ids) for line in edited.lines]
+            assert ("training" in found["price"]) == (name == "adult")  # of german, cells would be the table
+            for kind, price in (("training", edited.price), ("unseen", edited.unseen_price)):
+                told = found["price"].get(kind)
+                assert price is not None
+                if told is not None:
+                    assert told["rows"] == price.rows
+                    assert told["differs"] <= price.differs <= told["differs"] + told["left_out"]
+                    assert all(
+                        least <= one <= least + told["left_out"]
+                        for least, one in zip(told["caught"] + told["lost"], [*price.caught, *price.lost], strict=True)
+                    )
+            if len(found["regions"]) > 500:
+                continue  # the page says that there are more
+            given = edited.class_ids[edited.find_lines(rows)].tolist()
+            for row, own, now in zip(np.asarray(rows.matrix, dtype=float), said, given, strict=True):
+                inside = [
+                    (one["tree"], one["list"])
+                    for one in found["regions"]
+                    if oracles.satisfies(tree, row, one["leaf"]) and oracles.satisfies(edited.tree, row, one["links"])
+                ]
+                assert inside == ([(own, now)] if own != now else [])
+    assert n_rounded
 
 
 def cancer_rows() -> tuple[Any, ...]:

@@ -35,15 +35,15 @@ function possibleLines(values) {
     if (visits > MOST_VISITS || lines.every((line) => found.has(line))) return;
     const [line, ...later] = lines;
     const asked = open(line).filter((link) => !links.includes(link));
-    if (!isEmpty([...links, ...asked], list.limit)) found.add(line);
+    if (!isEmpty([], [...links, ...asked], list.limit)) found.add(line);
     asked.forEach((link, place) => {
       const rest = [...links, ...asked.slice(0, place), siblingOf(link)];
-      if (!isEmpty(rest, list.limit)) visit(rest, later);
+      if (!isEmpty([], rest, list.limit)) visit(rest, later);
     });
   };
   for (const [section, lines] of left.entries()) {
     const heading = list.sections[section].filter((link) => !isKnown(link));
-    if (lines.length && !isEmpty(heading, list.limit)) visit(heading, lines);
+    if (lines.length && !isEmpty([], heading, list.limit)) visit(heading, lines);
   }
   return visits > MOST_VISITS ? [left.flat(), false] : [[...found].sort((a, b) => a - b), true];
 }

@@ -27,10 +27,12 @@ function roomOf(field, links, limits = tree.limit) {
   return room;
 }
 
-// Whether links leave some field nothing.
-const isEmpty = (links, limits) => [...new Set(links.map(fieldOfLink))].some((place) => {
-  const room = roomOf(data.form.fields[place], links.filter((link) => fieldOfLink(link) === place), limits);
-  return !room.missing && (room.codes ? !room.codes.length : !(room.low < room.high));
+// Whether links leave some field nothing; of a leaf, whose limits are the tree's, and of lines, whose limits may be rounded.
+const isEmpty = (ofLeaf, links, limits) => [...new Set([...ofLeaf, ...links].map(fieldOfLink))].some((place) => {
+  const own = (some) => some.filter((link) => fieldOfLink(link) === place);
+  const [one, two] = [roomOf(data.form.fields[place], own(ofLeaf)), roomOf(data.form.fields[place], own(links), limits)];
+  if (one.missing && two.missing) return false;
+  return one.codes ? !one.codes.some((code) => two.codes.includes(code)) : !(Math.max(one.low, two.low) < Math.min(one.high, two.high));
 });
 
 const placesOf = (field) => [...Array(field.labels.length + (field.takes_unlisted ? 1 : 0)).keys()];

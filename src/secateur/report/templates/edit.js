@@ -2,7 +2,8 @@
 // or from the rows behind the page.
 
 const journal = [];
-const MOST_REGIONS = 50;
+const MOST_REGIONS = 500;
+const SHOWN_REGIONS = 50;
 
 // A list as sections of lines; "otherwise" comes last and asks for the heading alone.
 const toDraft = (list) => list.sections.map((heading, section) => ({ heading, lines: linesOf(list, section).map((line) => ({ ...list.lines[line] })) }));
@@ -25,7 +26,8 @@ function joinSections(draft, node, struck) {
   const most = parts.filter((part) => part !== struck).reduce((best, part) => (best && rowsOfSection(best) >= rowsOfSection(part) ? best : part), null);
   const heading = pathTo(node);
   const joined = { heading, lines: [...parts.flatMap((part) => part.lines.slice(0, -1)), { ...most.lines.at(-1), kept: heading, text: null }] };
-  draft.splice(draft.indexOf(parts[0]), parts.length, joined);
+  draft.splice(draft.indexOf(parts[0]), 1, joined); // the others need not follow it
+  for (const part of parts.slice(1)) draft.splice(draft.indexOf(part), 1);
 }
 
 function leaveOut(draft, features, name) {
@@ -78,6 +80,7 @@ function makeEdited(edits) {
   for (const edit of edits) applyEdit(draft, edit);
   // What "otherwise" is called depends on whether a rule stands before it; rounded limits read differently everywhere.
   const isRounded = edits.some((edit) => edit.edit === "rounded");
+  if (edits.filter((edit) => edit.edit === "rounded").length > 1 || (isRounded && !data.edits.rounding)) throw new Error("No limit has a shorter decimal between its neighbouring training values.");
   for (const { lines } of draft) for (const line of lines) if (isRounded || (edits.length && line.rule === null && lines.length === 1)) line.text = null;
   const blank = { share: null, leaves: [], partly: [], reasons: null, rows: null, hits: null, limits: null, counts: null, unseen: null, words: "" };
   const list = { ...base, budget: 0, is_exact: false, is_edited: true, tolerance: null, facts: [], measured: null, interest: null, cautions: [], right: "", sections: draft.map((part) => part.heading), lines: draft.flatMap((part, section) => part.lines.map((line) => ({ ...line, ...blank, section }))) };
@@ -150,32 +153,33 @@ function countCells(list) {
   return price;
 }
 
-// Regions in which a list gives another class than the tree, leaf by leaf; they do not overlap.
+// Regions in which a list gives another class than the tree, leaf by leaf; they do not overlap. Rows of a leaf may lie in any
+// section once limits are rounded.
 function changedRegions(list) {
   const found = [];
-  const visit = (links, lines, own) => {
+  const visit = (leaf, links, lines, own) => {
     if (found.length > MOST_REGIONS || lines.every((one) => one.class === own)) return;
     const [first, ...later] = lines;
-    const asked = first.kept.filter((link) => !links.includes(link));
-    if (first.class !== own && !isEmpty([...links, ...asked])) found.push({ links: [...links, ...asked], tree: own, list: first.class });
+    const asked = first.kept.filter((link) => !links.includes(link) && (list.limit || !leaf.includes(link)));
+    if (first.class !== own && !isEmpty(leaf, [...links, ...asked], list.limit)) found.push({ leaf, links: [...links, ...asked], tree: own, list: first.class });
     asked.forEach((link, place) => {
       const rest = [...links, ...asked.slice(0, place), siblingOf(link)];
-      if (!isEmpty(rest)) visit(rest, later, own);
+      if (!isEmpty(leaf, rest, list.limit)) visit(leaf, rest, later, own);
     });
   };
-  for (const rule of data.rules) {
-    const section = list.sections.findIndex((heading) => heading.every((link) => rule.links.includes(link)));
-    visit(rule.links, list.lines.filter((one) => one.section === section), rule.class);
-  }
+  for (const rule of data.rules) visit(rule.links, [], list.lines.filter((one) => !isEmpty(rule.links, one.kept, list.limit)), rule.class);
   return found;
 }
 
-function regionText(links) {
-  return groupLinks(links).map((some) => {
+const placeText = ({ leaf, links }, list) => (list.limit ? [regionText(leaf), regionText(links, list.words)].filter(Boolean).join(" and ") : regionText([...leaf, ...links]));
+
+function regionText(links, words = undefined) {
+  const asks = (link) => words?.conditions[link] ?? tree.conditions[link];
+  return groupLinks(links, [], words).map((some) => {
     const field = data.form.fields[fieldOfLink(some[0])];
     const room = roomOf(field, some);
     const isNumber = room.codes === null && (room.lower !== null || room.upper !== null);
-    return isNumber ? [room.lower, room.upper].filter((link) => link !== null).map((link) => tree.conditions[link]).join(" and ") : room.codes ? labelsText(field, room.codes) : groupText(some);
+    return isNumber ? [room.lower, room.upper].filter((link) => link !== null).map(asks).join(" and ") : room.codes ? labelsText(field, room.codes) : groupText(some);
   }).join(" and ");
 }
 
@@ -214,7 +218,7 @@ function priceHere(edits) {
   const regions = changedRegions(list);
   const times = edits.length === 1 ? "once" : `${edits.length} times`;
   list.faithful = list.guarantee = `Edited ${times}: it promises nothing but what is counted under “Edit the list”.`;
-  return { list, price, journal: edits, n_regions: regions.length, regions: regions.slice(0, MOST_REGIONS).map((one) => ({ text: regionText(one.links), tree: data.classes[one.tree], list: data.classes[one.list] })) };
+  return { list, price, journal: edits, n_regions: regions.length, regions_note: regions.length > MOST_REGIONS ? `and more: over ${MOST_REGIONS} regions` : "", regions: regions.slice(0, SHOWN_REGIONS).map((one) => ({ text: placeText(one, list), tree: data.classes[one.tree], list: data.classes[one.list] })) };
 }
 
 async function askRows(question, asked) {
