@@ -217,6 +217,10 @@ def test_a_forged_price_or_a_hidden_edit_is_found(change: Any, said: str) -> Non
         ([{"edit": "strike"}], "needs 'line'"),
         ([{"edit": "strike", "line": "3"}], "as int"),
         ([{"edit": "strike", "line": 3, "colour": 1}], "no field 'colour'"),
+        ([{"edit": "rounded", "limits": 5}], "limits of an edit as pairs"),
+        ([{"edit": "rounded", "limits": [3]}], "limits of an edit as pairs"),
+        ([{"edit": "rounded", "limits": [[3, 10**400]]}], "limits of an edit as pairs"),
+        ([{"edit": "rounded", "to": float("nan")}], "as a label"),
     ],
 )
 def test_a_journal_that_is_none_is_rejected_in_a_sentence(content: Any, said: str) -> None:

@@ -7,6 +7,8 @@ the limits that they had.
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -174,10 +176,19 @@ def read_edit(content: Any) -> Edit:
     for name, kind in kinds.items():
         if content.get(name) is not None and type(content[name]) is not kind:
             raise InputError(f"Expected {name!r} of an edit as {kind.__name__}, found {content[name]!r}.")
+    if isinstance(content.get("to"), float) and not math.isfinite(content["to"]):
+        raise InputError(f"Expected 'to' of an edit as a label, found {content['to']!r}.")
     limits = content.get("limits") or ()
-    if not all(len(pair) == 2 and type(pair[0]) is int and type(pair[1]) in (int, float) for pair in limits):
+    if not (isinstance(limits, list | tuple) and all(map(_is_limit, limits))):
         raise InputError("Expected the limits of an edit as pairs of a node and a number.")
     return Edit(**{**content, "limits": tuple((node, float(limit)) for node, limit in limits)})
+
+
+def _is_limit(pair: Any) -> bool:
+    if not (isinstance(pair, list | tuple) and len(pair) == 2):
+        return False
+    node, limit = pair
+    return type(node) is int and type(limit) in (int, float) and abs(limit) <= sys.float_info.max
 
 
 def read_journal(content: Any) -> list[Edit]:
