@@ -26,6 +26,7 @@ from exported_rules import HOSTILE, hostile_rules, ward_rules
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from probing_rows import Probe, make_probe
+from published import TABLES, fit_frame
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -72,6 +73,22 @@ def is_assumed(row: dict[str, Any]) -> bool:
 
 
 # --- The same answers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.drawn
+@pytest.mark.parametrize("name", TABLES)
+def test_every_row_of_a_published_table_is_decided_alike(name: str, data_dir: str) -> None:
+    rules, (kept, _), (aside, _) = fit_frame(name, data_dir)
+    table = pd.concat([kept, aside]).sort_index().reset_index(names="place")
+    said = rules.predict(table).tolist()
+    with duckdb.connect() as database:
+        database.register("rows", table)
+        found = database.execute(rules.to_sql(table="rows", plain=True)).df().sort_values("place")
+    assert found["prediction"].tolist() == said
+    with closing(sqlite3.connect(":memory:")) as lite:
+        table.to_sql("rows", lite, index=False)
+        found = pd.read_sql(rules.to_sql("sqlite", table="rows", plain=True), lite).sort_values("place")
+    assert found["prediction"].tolist() == said
 
 
 @both_forms

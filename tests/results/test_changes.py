@@ -137,6 +137,20 @@ def test_a_letter_has_at_most_four_reasons_and_what_would_change_it() -> None:
         assert more.count("\n- ") == min(len(one.changes), 4)
 
 
+def test_a_letter_says_what_the_row_has_and_writes_signs_as_words() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age", "sum"])
+    root = builder.split("age", 30)
+    builder.leaf([9, 1], parent=root, side="left")
+    right = builder.split("age", 40.5, parent=root, side="right")
+    builder.leaf([1, 9], parent=right, side="left")
+    builder.leaf([9, 1], parent=right, side="right")
+    rules = secateur.simplify(builder.build(), sections=1)
+    assert rules.explain([20.0, 0.0], changes=True).letter() == (
+        "Answer: no\n\nReasons:\n- age is 20 (the rule: age at most 30)\n\n"
+        "The answer would be another with:\n- age above 30 and at most 40.5: yes\n"
+    )
+
+
 def test_changes_and_letters_name_classes_as_they_are_shown() -> None:
     X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
     model = DecisionTreeClassifier(random_state=0).fit(X, y)

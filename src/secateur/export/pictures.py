@@ -78,9 +78,10 @@ def _clean(words: str) -> str:
     return escape("".join(sign if sign.isprintable() else " " for sign in words), quote=True)
 
 
-def pick_colour(class_id: int) -> tuple[str, str]:
-    """Pick the colour of a class and of a text on it."""
-    colour = COLOURS[class_id % len(COLOURS)]
+def pick_colour(class_id: int, of: int | None) -> tuple[str, str]:
+    """Pick the colour of a class and of a text on it; the class of interest is warm."""
+    place = class_id if of is None else {of: 1, 1: of}.get(class_id, class_id)
+    colour = COLOURS[place % len(COLOURS)]
     return colour, INK if colour in DARK_TEXT else PAPER
 
 
@@ -117,7 +118,7 @@ def draw_rules(rules: Rules) -> Picture:
         if line.heading:
             write([f"Among {line.heading}"], "font-weight='600'")
             y += GAP
-        colour, ink = pick_colour(line.class_id)
+        colour, ink = pick_colour(line.class_id, rules.making.of)
         name, share = line.class_name, line.part
         chip, folded = wrap_words(name, CHIP - 12), wrap_words(line.asked, ROOM)
         tall = LINE * len(chip) + 4
@@ -253,7 +254,7 @@ def _draw_node(rules: Rules, counts: NDArray[np.float64], one: _Shown, y: float)
         return parts
     is_folded = not tree.is_leaf[one.node]
     class_id = int(own.argmax()) if is_folded else int(tree.leaf_class[one.node])
-    colour, ink = pick_colour(class_id)
+    colour, ink = pick_colour(class_id, rules.making.of)
     name = tree.class_names[class_id] if tree.values is None else read_amount(_find_value(rules, counts, one.node))
     unit = "row" if rules.is_ranked and not rules.is_weighted else "weight"
     size = (count_of(total, "row") if unit == "row" else f"weight {read_count(total)}") if total else "no row"

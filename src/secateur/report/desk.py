@@ -30,6 +30,7 @@ from secateur.rules.rules import Rules
 
 MOST_TRAININGS = 20
 SHOWN_REGIONS = 50
+BESIDE = 52  # characters of a line of two lists side by side
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class Desk:
         no_swaps = "" if is_same else "Both have no rows in common, so which rows change their answer is unknown."
         return {
             "names": [one.name for one in pair],
-            "texts": [rules.to_text() for rules in lists],
+            "texts": [rules.to_text(width=BESIDE) for rules in lists],
             "told": f"{difference}\n{no_swaps}".rstrip(),
         }
 

@@ -5,6 +5,7 @@ Of many rows, leaf and line are found at once; words are made when somebody asks
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,6 +39,7 @@ from secateur.words.plain_words import join_asked, read_amount, read_asked
 
 SHOWN_RULES = 20
 MOST_REASONS = 4  # of a letter
+SIGNS = {"<": "below", ">": "above", "≤": "at most", "≥": "at least"}
 TINY = 1e-9  # values are rounded
 
 
@@ -184,12 +186,16 @@ class Explanation:
         reasons = []
         for one, asked in zip(rule.whole_conditions, read_asked(rules, rule.kept_ids), strict=True):
             value = self.values.get(one.name)
-            here = "" if value is None else read_value(rules.tree, one.feature, value, rules.voice)
-            reasons.append(f"- {asked}" + (f" (here {here.removeprefix(f'{one.name} is ')})" if here else ""))
+            here = "" if one.name not in self.values else read_value(rules.tree, one.feature, value, rules.voice)
+            told = _write_signs(asked)
+            reasons.append(f"- {told}" if here in ("", asked) else f"- {here} (the rule: {told})")
         rest = [f"- and {count_of(len(reasons) - MOST_REASONS, 'further condition')}"] if reasons[MOST_REASONS:] else []
         lines = [f"Answer: {self.rule.class_name}", "", "Reasons:", *reasons[:MOST_REASONS], *rest]
         if self.changes and self.rule._rules.is_exact:  # of other lists, they may not change the answer
-            ways = [f"- {' and '.join(way.asks)}: {way.class_name}" for way in self.changes[:MOST_REASONS]]
+            ways = [
+                f"- {' and '.join(map(_write_signs, way.asks))}: {way.class_name}"
+                for way in self.changes[:MOST_REASONS]
+            ]
             lines += ["", "The answer would be another with:", *ways]
         return "\n".join(lines) + "\n"
 
@@ -319,6 +325,12 @@ class _Seen:
             said, line, limit = self.rules.leaf_answers[self.own], self.line.prediction, self.rules.tolerance
             return bool(abs(said - line) > limit + TINY * max(abs(said), limit))
         return int(self.rules.paths.leaf_class[self.own]) != self.line.class_id
+
+
+def _write_signs(asked: str) -> str:
+    """Write the signs of a condition as words, for a letter."""
+    asked = re.sub(r"^(\S+) < (.+) ≤ (\S+)$", r"\2 > \1 and ≤ \3", asked)
+    return re.sub(r" ([<>≤≥]) (?=[-−\d])", lambda found: f" {SIGNS[found[1]]} ", asked)
 
 
 def explain_rows(

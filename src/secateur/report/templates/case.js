@@ -94,13 +94,20 @@ function outsideWords() {
   return out.length ? `Outside the training range: ${out.map((field) => `${field.name} (${number(field.seen[0])} to ${number(field.seen[3])})`).join(", ")}. The rules answer, but no row like this was seen.` : "";
 }
 
+// The signs of a condition as words, as in Python.
+const SIGNS = { "<": "below", ">": "above", "≤": "at most", "≥": "at least" };
+const withoutSigns = (text) => text.replace(/^(\S+) < (.+) ≤ (\S+)$/u, "$2 > $1 and ≤ $3").replace(/ ([<>≤≥]) (?=[-−\d])/gu, (_, sign) => ` ${SIGNS[sign]} `);
+
 // The grounds: the shortened rule of the row's own leaf, at most four conditions in a letter.
 function showLetter(found) {
   const rule = ruleOfLeaf.get(found.leaf);
   const links = listNow().is_exact ? keptLinks(rule) : listNow().lines[found.line].kept;
-  const grounds = groupLinks(links, [], listNow().words).map((some) => `- ${groupText(some)} (here ${rowValue(some)})`);
+  const grounds = groupLinks(links, [], listNow().words).map((some) => {
+    const here = `${data.form.fields[fieldOfLink(some[0])].name} is ${rowValue(some)}`;
+    return here === groupText(some) ? `- ${here}` : `- ${here} (the rule: ${withoutSigns(groupText(some))})`;
+  });
   const rest = grounds.length > 4 ? `\n- and ${plural(grounds.length - 4, "further condition", "further conditions")}` : "";
-  const ways = (listNow().is_exact ? joinWays(nearestChanges(entries)) : []).slice(0, 4).map((way) => `- ${way.changes.map((change) => change.text).join(" and ")}: ${data.classes[way.class]}`);
+  const ways = (listNow().is_exact ? joinWays(nearestChanges(entries)) : []).slice(0, 4).map((way) => `- ${way.changes.map((change) => withoutSigns(change.text)).join(" and ")}: ${data.classes[way.class]}`);
   byId("letter-text").value = `Answer: ${data.classes[found.class]}\n\nReasons:\n${grounds.slice(0, 4).join("\n") || "- none: the answer is always the same"}${rest}\n${ways.length ? `\nThe answer would be another with:\n${ways.join("\n")}\n` : ""}\nMade with ${data.title}, ${data.meta.told.join(", ")}.`;
 }
 

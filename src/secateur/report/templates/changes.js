@@ -120,8 +120,9 @@ function cellsText(field, codes) {
 function labelsText(field, codes) {
   const read = (some) => some.map((code) => optionText(field, code)).join(" or ");
   const others = placesOf(field).filter((code) => !codes.includes(code));
-  if (codes.length <= 4) return `${field.name}: ${read(codes)}`;
-  return others.length <= 3 ? `${field.name}: anything but ${read(others)}` : `${field.name}: one of ${codes.length}, such as ${read(codes.slice(0, 1))}`;
+  const isFew = others.length && others.length <= 3 && others.length < codes.length;
+  if (codes.length <= 4 && !isFew) return `${field.name}: ${read(codes)}`;
+  return isFew ? `${field.name}: anything but ${read(others)}` : `${field.name}: one of ${codes.length}, such as ${read(codes.slice(0, 1))}`;
 }
 
 // Ways as a person reads them: those that differ in one field alone and touch there are one, as in Python.
