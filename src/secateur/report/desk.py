@@ -30,7 +30,6 @@ from secateur.rules.rules import Rules
 
 MOST_TRAININGS = 20
 SHOWN_REGIONS = 50
-BESIDE = 52  # characters of a line of two lists side by side
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,6 @@ class Desk:
         }
 
     def _fit_again(self, place: int, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Fit the tree again without some columns."""
         without, shown = asked.get("without"), self.trainings[place]
         if self._refit is None:
             raise InputError("A tree is fitted again where a table was opened: `secateur open TABLE --target COLUMN`.")
@@ -142,7 +140,7 @@ class Desk:
         no_swaps = "" if is_same else "Both have no rows in common, so which rows change their answer is unknown."
         return {
             "names": [one.name for one in pair],
-            "texts": [rules.to_text(width=BESIDE) for rules in lists],
+            "texts": [rules.to_text(width=52) for rules in lists],
             "told": f"{difference}\n{no_swaps}".rstrip(),
         }
 

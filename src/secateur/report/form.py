@@ -232,7 +232,6 @@ def _number_in_cell(field: Field, codes: list[int]) -> float | None:
 
 
 def _code(tree: Tree, field: Field, entry: float | int) -> float:
-    """Write an entry in the tree's own terms."""
     if field.kind == "cells":
         return float(np.searchsorted(field.cuts, entry, side="left"))
     return float(np.dtype(tree.dtype).type(entry)) if field.kind == "number" else float(entry)

@@ -162,7 +162,6 @@ def _count_rows(rules: Rules) -> Iterable[Numbers]:
 
 
 def _find_deciding_leaves(rules: Rules, at_hand: RowsAtHand) -> list[set[int]]:
-    """Find for each line the leaves of the training rows that it decides."""
     found: list[set[int]] = [set() for _ in rules.class_ids]
     if at_hand.training is not None:
         leaf, line = rules.find_places(at_hand.training.X)

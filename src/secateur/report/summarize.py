@@ -187,7 +187,6 @@ def describe_origin(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
 
 
 def _list_columns(rules: Rules, fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """List the columns that the tree asks for, and the others."""
     tree = rules.tree
     asked = {feature for field in fields for feature in field["features"]}
     unused = [tree.feature_name(feature) for feature in range(tree.n_features) if feature not in asked]
@@ -231,7 +230,6 @@ def describe_answer(
 
 
 def _describe_predicted(target: str | None, classes: Sequence[str], n_columns: int) -> str:
-    """Say what is predicted, from how much."""
     what = "A decision tree predicts" + (f" {target}: " if target else " ")
     if len(classes) == 1:
         return f"{what}{classes[0]}, always."

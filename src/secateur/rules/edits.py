@@ -185,10 +185,8 @@ def read_edit(content: Any) -> Edit:
 
 
 def _is_limit(pair: Any) -> bool:
-    if not (isinstance(pair, list | tuple) and len(pair) == 2):
-        return False
-    node, limit = pair
-    return type(node) is int and type(limit) in (int, float) and abs(limit) <= sys.float_info.max
+    is_pair = isinstance(pair, list | tuple) and [type(one) for one in pair] in ([int, int], [int, float])
+    return is_pair and abs(pair[1]) <= sys.float_info.max
 
 
 def read_journal(content: Any) -> list[Edit]:
