@@ -17,10 +17,10 @@ function reachable(values) {
   return { leaves, next };
 }
 
-const MOST_VISITS = 3000;
+const MOST_WORK = 30_000; // links looked at
 
-// The lines that decide some completion, and whether no others are among them: beyond many visits, they are all that no
-// known value contradicts.
+// The lines that decide some completion, and whether no others are among them: where that would take long, they are all
+// that no known value contradicts.
 function possibleLines(values) {
   const list = listNow();
   const held = toFeatures(values.map((entry) => entry ?? null));
@@ -29,10 +29,10 @@ function possibleLines(values) {
   const open = (line) => list.lines[line].kept.filter((link) => !isKnown(link));
   const left = list.sections.map((_, section) => linesOf(list, section).filter((line) => !list.lines[line].kept.some(fails)));
   const found = new Set();
-  let visits = 0;
+  let work = 0;
   const visit = (links, lines) => {
-    visits += 1;
-    if (visits > MOST_VISITS || lines.every((line) => found.has(line))) return;
+    work += links.length + 1;
+    if (work > MOST_WORK || lines.every((line) => found.has(line))) return;
     const [line, ...later] = lines;
     const asked = open(line).filter((link) => !links.includes(link));
     if (!isEmpty([], [...links, ...asked], list.limit)) found.add(line);
@@ -45,7 +45,7 @@ function possibleLines(values) {
     const heading = list.sections[section].filter((link) => !isKnown(link));
     if (lines.length && !isEmpty([], heading, list.limit)) visit(heading, lines);
   }
-  return visits > MOST_VISITS ? [left.flat(), false] : [[...found].sort((a, b) => a - b), true];
+  return work > MOST_WORK ? [left.flat(), false] : [[...found].sort((a, b) => a - b), true];
 }
 
 // What is still open: the classes and lines of all completions, the leaves of the tree, and the field to ask next, null where
