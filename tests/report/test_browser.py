@@ -1311,6 +1311,10 @@ def test_the_desk_shows_list_case_and_cut_offs_at_once(browser: Any, tmp_path: P
         " → flag as malignant",
     )
     assert page.locator("#said-first").text_content() == page.locator("#said-right").text_content().split("\n")[0]
+    assert re.match(r"Lines? \d", page.locator("#said-top").text_content())
+    assert page.locator("#said-top").text_content() in page.locator("#said-right").text_content()
+    piles = [one.get_attribute("class") for one in page.locator("#list tr[data-line] th").all()]
+    assert piles == [f"pile band-{bands[place]}" for place in range(rules.n_lines)]
     assert page.locator(".example-only").is_visible()  # until a person types
     page.locator("#field-0").fill("1")
     assert not page.locator(".example-only").is_visible()

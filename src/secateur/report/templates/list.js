@@ -176,7 +176,7 @@ function showNumbers() {
   byId("said-faithful").textContent = list.faithful;
   byId("said-right").textContent = list.right;
   byId("said-first").textContent = list.right.split("\n")[0];
-  byId("said-top").textContent = list.right.split("\n").find((one) => one.startsWith("Line ")) ?? "";
+  byId("said-top").textContent = list.right.split("\n").find((one) => /^Lines? \d/u.test(one)) ?? "";
   byId("guarantee").textContent = list.guarantee;
   byId("cautions").hidden = !list.cautions.length;
   byId("cautions").replaceChildren(...list.cautions.map((one) => make("p", {}, one)));
