@@ -70,12 +70,18 @@ class LeafMasks:
         self._read_splits()
         self.every = (1 << paths.n_rules) - 1
         by_feature: dict[int, dict[int, Span]] = {feature: {} for feature in self._domains}
-        offsets, links = paths.offsets.tolist(), paths.links.tolist()
-        for place in range(paths.n_rules):
-            for link in links[offsets[place] : offsets[place + 1]]:
-                feature, span = self.edge(link)
-                held = by_feature[feature]
-                held[place] = held[place].meet(span) if place in held else self._domains[feature].meet(span)
+        place_of = {leaf: place for place, leaf in enumerate(paths.leaf_ids.tolist())}
+        sides = tree.children_right.tolist(), tree.children_left.tolist()
+        stack: list[tuple[int, dict[int, Span]]] = [(0, {})]
+        while stack:  # what leaves have in common is met once
+            node, spans = stack.pop()
+            if node in place_of:
+                for feature, span in spans.items():
+                    by_feature[feature][place_of[node]] = span
+                continue
+            for side in sides:
+                feature, span = self.edge(side[node])
+                stack.append((side[node], {**spans, feature: spans[feature].meet(span) if feature in spans else span}))
         self._features = {
             feature: _Feature(domain, by_feature[feature], self.every) for feature, domain in self._domains.items()
         }
