@@ -59,3 +59,14 @@ def test_columns_that_only_a_pipeline_makes_are_counted_in_tasks(spark: Any) -> 
     assert rules.counts.sum() == len(frame)
     assert rules.lines[-1].support == whole.lines[-1].support
     assert whole.audit(table, "outcome") == whole.audit(X, y)
+
+
+def test_rounded_limits_are_compared_with_the_tree_as_it_was_fitted(spark: Any) -> None:
+    rng = np.random.default_rng(0)
+    frames = [pd.DataFrame(rng.normal(size=(size, 3)), columns=["a", "b", "c"]) for size in (60, 3_000)]
+    X, new = (frame.assign(y=((frame.a > 0.1) & (frame.b < 0.3) | (frame.c > 1)).astype(int)) for frame in frames)
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X[["a", "b", "c"]], X.y)
+    rules = secateur.simplify(model, X[["a", "b", "c"]], X.y).rounded()
+    wanted, found = rules.audit(new[["a", "b", "c"]], new.y), rules.audit(spark.createDataFrame(new), "y")
+    assert wanted.agreement < 100
+    assert (found.agreement, found.tree_accuracy) == (wanted.agreement, wanted.tree_accuracy)
