@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from secateur.choosing import BUDGETS, ListForm, _Choosing, choose_lines, choose
 from secateur.errors import InputError
 from secateur.methods import joint_deletion, row_mixture
 from secateur.methods.covering import Cut
-from secateur.methods.joint_deletion import GAINS
+from secateur.methods.joint_deletion import GAINS, NO_MOVE, _Section
 from secateur.tree.tree import Tree
 
 POOL = 60
@@ -136,6 +137,14 @@ def test_the_moves_are_those_of_the_slow_version(tree: Tree, data: st.DataObject
                 for index, links in kept.items():
                     is_deleted = found.is_deleted[found.begin[index] : found.begin[index + 1]]
                     assert np.array(starts[index][1], dtype=np.int64)[~is_deleted].tolist() == links
+
+
+def test_the_first_of_the_cheapest_moves_is_chosen() -> None:
+    section = SimpleNamespace(_n_entries=3, _number=7)
+    for rated, place in (([0.5, 0.5, 2, 1], 0), ([np.inf, 2, 1, 1], 2), ([np.inf, 2, 2, 1], 3)):
+        assert _Section._choose(section, np.array(rated, dtype=np.float64)) == (min(rated), place >= 3, 7, place)  # type: ignore[arg-type]
+    for rated in ([], [np.inf] * 4):
+        assert _Section._choose(section, np.array(rated, dtype=np.float64)) == NO_MOVE  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rest", [False, True])
