@@ -42,3 +42,24 @@ def test_a_list_of_very_many_leaves_is_asked_line_by_line(monkeypatch: pytest.Mo
     rules = secateur.simplify(model, X, y)
     assert rules.line_routes is None
     assert np.array_equal(rules.apply(X), found)
+
+
+@pytest.mark.parametrize("settings", [{}, {"budget": 0.05}, {"tolerance": 1, "sections": 1}, {"method": "mismatch"}])
+def test_rows_that_the_next_line_answers_rightly_are_counted_as_one_by_one(settings: dict[str, Any]) -> None:
+    for seed in range(5):
+        X = threshold_rows.make_rows(seed, missing=0.1)
+        y = np.random.default_rng(seed).integers(0, 2 + seed % 3, len(X))
+        model = DecisionTreeClassifier(max_depth=3 + seed, random_state=seed).fit(X, y)
+        rules = secateur.simplify(model, X, y, **settings)
+        assert rules.layout is not None
+        rows, line = check_rows(rules.tree, X), rules.apply(X)
+        wanted, covers = np.zeros(rules.n_lines), rules.covers(X)
+        for row, own in enumerate(line.tolist()):
+            section = rules.layout.section_of_line[own]
+            listed = rules.layout.rule_lines[covers[row]].tolist()
+            later = [one for one in listed if one > own] if own in listed else []
+            then = later[0] if later else rules.layout.rest_lines[section]
+            wanted[own] += rules.class_ids[then] == y[row]
+        assert np.array_equal(lines.count_struck(rules, rows, y), wanted)
+        then = lines.find_next_lines(rules, rows, line)
+        assert np.array_equal(np.bincount(line, rules.class_ids[then] == y, rules.n_lines), wanted)

@@ -156,12 +156,13 @@ def number_rows(parts: Iterable[tuple[int, Masks]], n_parts: int, n_rows: int) -
         for bit in range((number + 1).bit_length()):
             if (number + 1) >> bit & 1:
                 planes[bit] |= part
-    numbers = np.full(n_rows, -1, dtype=np.int64)
+    numbers = np.zeros(0, dtype=np.int64)
     for first in range(0, len(planes), 8):  # a byte of the numbers at a time
-        octet = np.zeros(n_rows, dtype=np.uint8)
-        for bit, plane in enumerate(planes[first : first + 8]):
+        octet = unpack_bits(planes[first], n_rows).view(np.uint8)
+        for bit, plane in enumerate(planes[first + 1 : first + 8], 1):
             octet |= unpack_bits(plane, n_rows).view(np.uint8) << np.uint8(bit)
-        numbers += octet.astype(np.int64) << first
+        numbers = numbers + (octet.astype(np.int64) << first) if first else octet.astype(np.int64)
+    numbers -= 1
     return numbers
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.masks import list_rows, mask_blocks, rows_of_rule
+from secateur.counting.masks import MOST_CLASS_MASKS, list_rows, mask_blocks, rows_of_rule
 from secateur.counting.targets import sum_targets
 from secateur.counting.training_evidence import MASKED_LEAVES, Conditions, count_violations
 from secateur.rows.rows import LabelledRows, Rows
-from secateur.rules.lines import Placed, find_next_lines, place_rows
+from secateur.rules.lines import Placed, count_struck, find_next_lines, place_rows
 from secateur.rules.rules import Rules
 
 FEW_CELLS = 1 << 16
@@ -172,12 +172,16 @@ class AuditCounter:
         """Add up the rows of each line that the next line which holds would answer rightly; of values, its errors."""
         rules, layout = self.rules, self.rules.layout
         assert layout is not None
-        then = find_next_lines(rules, listed.rows, line)
-        if listed.targets is not None:
-            good = np.abs(listed.targets - rules.answers[then])
+        is_few = rules.tree.n_classes <= MOST_CLASS_MASKS and rules.paths.n_rules <= MASKED_LEAVES
+        if is_few and listed.weights is None and listed.targets is None:
+            found = count_struck(rules, listed.rows, listed.class_ids)
         else:
-            good = (rules.class_ids[then] == listed.class_ids).astype(np.float64)
-        found = np.bincount(line, share * good, rules.n_lines).astype(np.float64)
+            then = find_next_lines(rules, listed.rows, line)
+            if listed.targets is not None:
+                good = np.abs(listed.targets - rules.answers[then])
+            else:
+                good = (rules.class_ids[then] == listed.class_ids).astype(np.float64)
+            found = np.bincount(line, share * good, rules.n_lines).astype(np.float64)
         found[layout.rest_lines] = np.nan
         return found
 

@@ -295,7 +295,28 @@ def find_next_lines(rules: LineRules, rows: Rows, line: NDArray[np.int64]) -> ND
             twice |= own & once
             once |= own
         found[span] = number_rows(parts, rules.n_lines, span.stop - span.start)
-    return np.where(found < 0, layout.rest_lines[layout.section_of_line[line]], found)
+    return np.where(found < 0, layout.rest_lines[layout.section_of_line][line], found)
+
+
+def count_struck(rules: LineRules, rows: Rows, class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Count the rows of each line whose class is that of the next line which holds; of at most 64 classes."""
+    layout, class_of, found = rules.layout, rules.class_ids.tolist(), np.zeros(rules.n_lines)
+    assert layout is not None
+    rest_of = layout.rest_lines[layout.section_of_line].tolist()
+    for span, masks in mask_blocks(rules.tree, rows):
+        members = ClassMasks(class_ids[span], None, rules.tree.n_classes).masks
+        assert members is not None
+        (once, twice, good), decided = np.zeros((3, masks.shape[1]), dtype=np.uint64), []
+        for number, own, won in mask_lines(rules, masks):
+            decided.append((number, won))
+            if number != rest_of[number]:
+                good |= own & once & ~twice & members[class_of[number]]
+                twice |= own & once
+                once |= own
+        for number, won in decided:
+            left = members[class_of[rest_of[number]]] & ~twice
+            found[number] += np.bitwise_count(won & (good | left)).sum(dtype=np.int64)
+    return found
 
 
 class LineRoutes(NamedTuple):
