@@ -167,16 +167,16 @@ def to_page(stored: Iterable[Measured]) -> str:
     lines = [f"| × fit | {head} |", "|---" * (1 + len(sizes)) + "|"]
     for name in names:
         lines.append(f"| {name} | {' | '.join(_read(_over_fit(known, name, size)) for size in sizes)} |")
-    lines += ["", "| | rows | leaves | classes | memory | less than a fit |", "|---|---|---|---|---|---|"]
+    lines += ["", "| | rows | leaves | classes | × X of memory | less than a fit |", "|---|---|---|---|---|---|"]
     for name in names:
         powers = [
-            _read_power(known, name, [(rows, LEAVES[1], CLASSES[0]) for rows in ROWS], 0),
+            _read_power(known, name, [(rows, LEAVES[0], CLASSES[0]) for rows in ROWS], 0),
             _read_power(known, name, [(ROWS[1], leaves, CLASSES[0]) for leaves in LEAVES], 1),
-            _read_power(known, name, [(ROWS[1], LEAVES[1], classes) for classes in CLASSES], 2),
+            _read_power(known, name, [(ROWS[0], LEAVES[1], classes) for classes in CLASSES], 2),
         ]
-        memory = [one.n_bytes / (4 * COLUMNS * one.n_rows) for one in known.values() if one.call == name]
-        most = max((one for one in memory if not math.isnan(one)), default=math.nan)
-        lines.append(f"| {name} | {' | '.join(powers)} | {_read(most)} | {_read_free(known, name)} |")
+        middle = known.get((name, ROWS[1], LEAVES[1], CLASSES[0]))
+        memory = math.nan if middle is None else middle.n_bytes / (4 * COLUMNS * ROWS[1])
+        lines.append(f"| {name} | {' | '.join(powers)} | {_read(memory)} | {_read_free(known, name)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -216,7 +216,7 @@ def _read_free(known: Known, name: str) -> str:
         return "everywhere"
     if len(dear) == len(ratios):
         return "nowhere"
-    return f"{len(ratios) - len(dear)} of {len(ratios)} sizes"
+    return f"{len(ratios) - len(dear)} of {len(ratios)}"
 
 
 if __name__ == "__main__":
