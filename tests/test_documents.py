@@ -130,6 +130,14 @@ def test_the_performance_page_shows_the_last_stored_run() -> None:
     assert fill_page(text, json.loads(stored.read_text(encoding="utf-8"))) == text
 
 
+def test_the_performance_page_shows_the_stored_grid() -> None:
+    from benchmarks.grid import MARKS, read_stored, to_page
+    from benchmarks.page import PAGE, put_between
+
+    text = PAGE.read_text(encoding="utf-8")
+    assert put_between(text, to_page(read_stored()), *MARKS) == text
+
+
 def test_there_is_no_more_to_read_than_somebody_would() -> None:
     text = "\n\n".join(page.read_text(encoding="utf-8") for page in DOCUMENTS)
     prose = re.sub(r"^```.*?^```|<!--.*?-->|^\|.*?$|(?<=\])\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
