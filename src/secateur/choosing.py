@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -30,11 +30,11 @@ from secateur.methods.covering import (
     sum_prices,
 )
 from secateur.methods.joint_deletion import Budgeted, JointDeletion, JointRows, Written
-from secateur.methods.leaves import CLASSES_ONLY, Edge, LeafMasks, Stated, Window, list_places, make_mask, pack_flags
+from secateur.methods.leaves import CLASSES_ONLY, Allowed, LeafMasks, Stated, Window, list_places, make_mask, pack_flags
 from secateur.methods.row_mixture import mix_rows
 from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
 from secateur.rules.editing import find_class, find_features
-from secateur.rules.lines import Layout, count_lines
+from secateur.rules.lines import Layout, count_lines, count_lists
 from secateur.rules.making import Choice
 from secateur.rules.rules import Rules
 from secateur.tree.paths import Paths
@@ -73,17 +73,21 @@ def choose_lines(
     if form.max_columns is not None:
         return _limit_columns(rules, form, budget, rows)
     chosen = _Choosing(rules, form)
-    if check_share("budget", budget):
-        return chosen.spend(budget)
-    return chosen.keep(rules.training if rows is None else rows)
+    made = chosen.write(chosen.spend(check_share("budget", budget)))
+    del chosen  # to have its memory for the masks of rows
+    return count_lines(made, rules.training if rows is None or budget else rows)
 
 
-def choose_lines_by_budget(rules: Rules, budgets: Iterable[float], form: ListForm = PLAIN) -> Iterator[Rules]:
+def choose_lines_by_budget(rules: Rules, budgets: Iterable[float], form: ListForm = PLAIN) -> list[Rules]:
     """Make the lists of several budgets in one run over the rows, but for budgets that the rules exceed already."""
-    chosen = _Choosing(rules, form)
+    chosen, ready = _Choosing(rules, form), []
     for budget in budgets:
         with suppress(BeyondBudgetError):
-            yield chosen.spend(budget) if check_share("budget", budget) else chosen.keep(rules.training)
+            ready.append(chosen.spend(check_share("budget", budget)))
+    vars(chosen).pop("ways", None)  # to have its memory for the lists, and then for the masks of rows
+    made = [chosen.write(one) for one in ready]
+    del chosen
+    return count_lists(made, rules.training)
 
 
 def prefer_columns(rules: Rules, costs: Any, max_columns: int | None = None) -> Rules:
@@ -152,7 +156,7 @@ class BeyondBudgetError(InputError):
 class _Path:
     """The lines of a cut under growing budgets."""
 
-    def __init__(self, tree: Tree, paths: Paths, cut: Cut, prepare: Callable[[Cut], JointDeletion]) -> None:
+    def __init__(self, tree: Tree, paths: Paths, cut: Cut, prepare: Callable[[], JointDeletion]) -> None:
         self.cut, self._prepare = cut, prepare
         self._tree, self._paths = tree, paths
         self._done: dict[float, Budgeted] = {}
@@ -160,18 +164,18 @@ class _Path:
     @cached_property
     def _walked(self) -> JointDeletion:
         """The lines on which BUDGETS are spent one after another."""
-        return self._prepare(self.cut)
+        return self._prepare()
 
     @cached_property
     def off(self) -> float:
         """The largest share of rows off, of all or of one class, before anything is spent."""
-        return self._prepare(self.cut).off
+        return self._prepare().off
 
     def spend(self, budget: float) -> Budgeted:
         """Spend those of BUDGETS that are smaller, one after another, then this one: no other matters."""
         if budget not in self._done:
             is_step = budget in BUDGETS
-            joint = self._walked if is_step else self._prepare(self.cut)
+            joint = self._walked if is_step else self._prepare()
             for step in (*(one for one in BUDGETS if one < budget), budget):
                 if is_step and step in self._done:
                     continue
@@ -257,7 +261,7 @@ class _Choosing:
             own = tuple(np.flatnonzero(kept[span]).tolist())
             edges = [self.masks.edge(link) for link in paths.links[span][list(own)].tolist()]
             inside = self.masks.inside(edges) & classes[class_id]
-            yield Candidate(class_id, inside, inside, {place: own}, {place: costs[place]})
+            yield Candidate(class_id, inside, inside, {place: (own, costs[place])})
 
     @cached_property
     def evidence(self) -> RowEvidence:
@@ -279,9 +283,10 @@ class _Choosing:
         least = min(cut.n_conditions for cut in self.cuts.values())
         near = [cut for cut in self.cuts.values() if cut is self.cut or cut.n_conditions <= NEAR * least]
         tried = near if self.paths.n_rules <= FEW_LEAVES else [self.cut]
-        return [_Path(self.tree, self.paths, cut, partial(self._prepare, rows)) for cut in tried]
+        return [_Path(self.tree, self.paths, cut, self._prepare(rows, cut)) for cut in tried]
 
-    def _prepare(self, rows: JointRows, cut: Cut) -> JointDeletion:
+    def _prepare(self, rows: JointRows, cut: Cut) -> Callable[[], JointDeletion]:
+        """Get the lines of a cut ready to spend budgets on."""
         lines, rest = [], []
         for section, cover in enumerate(cut.covers):
             rest.append(self._find_off(cover.otherwise.class_id, self._state_rest(cover.left, cover.otherwise)))
@@ -292,20 +297,16 @@ class _Choosing:
                     [self.price(one) for one in self.tree.feature[self.paths.parent[links]].tolist()], float
                 )
                 lines.append(Written(section, links, self._find_off(own.class_id, self.values.state(own.met)), costs))
-        return JointDeletion(rows, cut.nodes, lines, rest)
+        return partial(JointDeletion, rows, cut.nodes, lines, rest)
 
     def _state_rest(self, left: int, window: Window) -> Stated | None:
         return self.values.state(left or window.leaves)
 
-    def keep(self, given: GivenRows | RowSource | None) -> Rules:
-        """Write the list that stands without a budget."""
-        return self.finish(self.cut, None, 0.0, given)
-
-    def spend(self, budget: float) -> Rules:
-        """Shorten the list under a budget."""
+    def spend(self, budget: float) -> _Chosen:
+        """Choose the cut, and shorten its lines under a budget if there is one."""
         rules = self.rules
-        if not len(self.paths.links):
-            return self.finish(self.cut, None, budget, rules.training)
+        if not budget or not len(self.paths.links):
+            return _Chosen(self.cut, None, budget)
         if self.is_large:
             raise InputError(
                 f"A budget is spent on trees of at most {MANY_LEAVES:,} leaves, and this one has "
@@ -319,11 +320,11 @@ class _Choosing:
                 f"{100 * budget:.6g} %: raise the budget, or start from 'exact', which is the default."
             )
         way = min(self.ways, key=lambda way: way.count(budget))
-        return self.finish(way.cut, way.spend(budget), budget, rules.training)
+        return _Chosen(way.cut, way.spend(budget), budget)
 
-    def finish(self, cut: Cut, spent: Budgeted | None, budget: float, given: GivenRows | RowSource | None) -> Rules:
-        """Write the lines of a cut, in the order in which they are printed, and count what each decides."""
-        rules = self.rules
+    def write(self, chosen: _Chosen) -> Rules:
+        """Write the lines in the order in which they are printed; rows are not counted yet."""
+        rules, (cut, spent, budget) = self.rules, chosen
         first, last = self.tree.leaf_runs
         support = np.nan_to_num(rules.leaf_support)
         rows = [float(support[first[node] : last[node]].sum()) for node in cut.nodes]
@@ -333,26 +334,29 @@ class _Choosing:
         leaves, starts, defaults = list[int](), [0], []
         stated: list[Stated | None] = []
         contained: list[list[int]] = []
+        sections = []
         for number in printed:
             node, cover = cut.nodes[number], cut.covers[number]
             section = make_mask(range(int(first[node]), int(last[node])))
             section &= cover.possible if self.is_large else self.masks.possible
             lines = [
-                _Kept(line, self.values.state(line.candidate.met), index)
+                _Kept(line, self.values.state(line.candidate.met), index, node, section)
                 for index, line in enumerate(cover.lines, int(numbers[number]))
                 if spent is None or spent.stays[index]
             ]
-            for one in lines:
-                self._explain(deletions, node, one, section, spent, is_alone=len(cut.nodes) == 1)
+            sections.append((cover, section, lines))
+        self._explain(deletions, [one for _, _, lines in sections for one in lines], spent, len(cut.nodes) == 1)
+        for cover, section, lines in sections:
             left = section
             for one in self._order(lines, deletions.deleted):
-                inside = one.line.candidate.inside
+                inside, places = one.line.candidate.inside, one.line.candidate.places
                 if spent is not None or not self.is_own:
                     inside = self.masks.inside(self._read_edges(one.line.place, deletions.deleted)) & section
+                    places = list_places(inside)
                 left &= ~inside
                 leaves.append(one.line.place)
                 stated.append(one.stated)
-                contained.append(list_places(inside))
+                contained.append(places)
             stated.append(self._state_rest(cover.left, cover.otherwise))
             contained.append(list_places(left))
             defaults.append(cover.otherwise.class_id)
@@ -370,40 +374,42 @@ class _Choosing:
         making = replace(rules.making, budget=budget, tolerance=self.tolerance, of=self.of)
         written = np.array(leaves, dtype=np.int64)
         choice = Choice(rules.deletions, rules.covered_counts)
-        made = rules.change(making=making, leaves=written, layout=layout, deletions=deletions, choice=choice)
-        return count_lines(made, given)
+        return rules.change(making=making, leaves=written, layout=layout, deletions=deletions, choice=choice)
 
-    def _read_edges(self, place: int, deleted: NDArray[np.bool_]) -> list[Edge]:
+    def _read_edges(self, place: int, deleted: NDArray[np.bool_]) -> list[Allowed]:
         """Read the edges that the rule of a leaf keeps."""
         span = self.paths.entries(place)
         return [self.masks.edge(link) for link in self.paths.links[span][~deleted[span]].tolist()]
 
-    def _explain(
-        self, deletions: Deletions, node: int, kept: _Kept, section: int, spent: Budgeted | None, *, is_alone: bool
-    ) -> None:
-        """Mark what a line keeps of the path of its leaf, and why."""
-        line, begin = kept.line, int(self.paths.offsets[kept.line.place])
-        entries = begin + np.array(line.kept, dtype=np.int64)
-        span = self.paths.entries(line.place)
+    def _explain(self, deletions: Deletions, written: Sequence[_Kept], spent: Budgeted | None, is_alone: bool) -> None:
+        """Mark what lines keep of the paths of their leaves, and why."""
+        places = [one.line.place for one in written]
+        begins = self.paths.offsets[places].tolist()
+        kept = [begin + np.array(one.line.kept, dtype=np.int64) for begin, one in zip(begins, written, strict=True)]
+        entries = np.concatenate([np.zeros(0, dtype=np.int64), *kept])
         if self.is_own and not (is_alone and not self.values.has_shares):
+            is_written = np.isin(self.paths.rule, places)
             for numbers in (deletions.before, deletions.after, deletions.number):
-                numbers[span] = np.nan
-            deletions.node[span] = -1
-            deletions.delete(span, Why.WITHIN_WINDOW)
-            deletions.keep(slice(begin, begin + int(self.tree.node_depth[node])), Why.HEADING)
+                numbers[is_written] = np.nan
+            deletions.node[is_written] = -1
+            deletions.delete(is_written, Why.WITHIN_WINDOW)
+            depths = self.tree.node_depth[[one.node for one in written]].tolist()
+            headings = map(np.arange, begins, np.add(begins, depths).tolist())
+            deletions.keep(np.concatenate([entries[:0], *headings]), Why.HEADING)
             deletions.keep(entries, Why.KEEPS_OUT)
             if not self.is_large and spent is None:  # else what a condition costs is its reason
-                off = section & pack_flags(self._find_off(line.candidate.class_id, kept.stated))
-                edges = [self.masks.edge(link) for link in self.paths.links[entries].tolist()]
-                for place, entry in enumerate(entries.tolist()):
-                    met = self.masks.met_by(edges[:place] + edges[place + 1 :]) & off
-                    deletions.node[entry] = self.paths.leaf_ids[(met & -met).bit_length() - 1] if met else -1
+                for one, own in zip(written, kept, strict=True):
+                    off = one.section & pack_flags(self._find_off(one.line.candidate.class_id, one.stated))
+                    edges = [self.masks.edge(link) for link in self.paths.links[own].tolist()]
+                    for place, entry in enumerate(own.tolist()):
+                        met = self.masks.met_by(edges[:place] + edges[place + 1 :]) & off
+                        deletions.node[entry] = self.paths.leaf_ids[(met & -met).bit_length() - 1] if met else -1
         if spent is None:
             return
-        own = slice(spent.begin[kept.number], spent.begin[kept.number + 1])
-        deletions.delete(entries[spent.is_deleted[own]], Why.PAID)
-        deletions.keep(entries[~spent.is_deleted[own]], Why.TOO_DEAR)
-        deletions.before[entries], deletions.after[entries], deletions.number[entries] = spent.cost[own].T
+        paid = np.concatenate([entries[:0], *(np.arange(*spent.begin[one.number :][:2]) for one in written)])
+        deletions.delete(entries[spent.is_deleted[paid]], Why.PAID)
+        deletions.keep(entries[~spent.is_deleted[paid]], Why.TOO_DEAR)
+        deletions.before[entries], deletions.after[entries], deletions.number[entries] = spent.cost[paid].T
         deletions.node[entries] = -1
 
     def _find_off(self, class_id: int, stated: Stated | None) -> NDArray[np.bool_]:
@@ -439,12 +445,22 @@ class _Choosing:
         return [ordered[place] for place in ranked.tolist()]
 
 
+class _Chosen(NamedTuple):
+    """The lines of a list, and what a budget left of them."""
+
+    cut: Cut
+    spent: Budgeted | None
+    budget: float
+
+
 class _Kept(NamedTuple):
-    """A line that is written, what it states, and its number among the lines that a budget was spent on."""
+    """A line that is written."""
 
     line: Line
     stated: Stated | None
-    number: int
+    number: int  # among the lines that a budget was spent on
+    node: int  # where its section begins
+    section: int  # the leaves of that
 
 
 def _find_default(rules: Rules, otherwise: Any) -> int | None:

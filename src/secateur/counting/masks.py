@@ -21,7 +21,8 @@ Masks = np.ndarray[Any, np.dtype[np.uint64]]
 # them. A multiple of 64 keeps blocks on the boundaries of words.
 BLOCK_ROWS = 1 << 15
 LIMITS_AT_ONCE = 64  # a column of a block is compared with so many limits at a time
-MASK_BYTES = 1 << 26  # masks of all links are made for this many bytes at a time
+MASK_BYTES = 1 << 26  # masks of all links are made for at most so many bytes at a time,
+LEAST_BYTES, LEAST_ROWS = 1 << 22, 1 << 13  # and of few rows, for so many at least
 MOST_CLASS_MASKS = 64  # with more classes, rows are looked up one by one
 
 
@@ -86,8 +87,10 @@ class _Column:
 
 
 def mask_blocks(tree: Tree, rows: Rows, nodes: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, Masks]]:
-    """Mask the rows of every link, or of those of some splits, a bounded block of rows at a time."""
-    size = max(64, MASK_BYTES // tree.n_nodes * 8 // 64 * 64)
+    """Mask the rows of every link, or of those of some splits, a block of rows at a time, as large as half of them."""
+    n_bytes = max(LEAST_BYTES, 2 * rows.n_rows * rows.n_features)
+    most, size = (limit // tree.n_nodes * 8 // 64 * 64 for limit in (MASK_BYTES, n_bytes))
+    size = max(64, min(most, max(LEAST_ROWS, size)))
     tests = tree.feature, tree.threshold
     if all(one is other for one, other in zip(rows.packed.get("tests", (None, None)), tests, strict=True)):
         yield slice(0, rows.n_rows), rows.packed["masks"]

@@ -31,12 +31,12 @@ from numpy.typing import NDArray
 from secateur.errors import ParameterError
 from secateur.kernels.running import run_deletion
 from secateur.methods.leaves import (
-    Edge,
+    Allowed,
     LeafMasks,
     LeafValues,
-    Span,
     Stated,
     Window,
+    list_all_places,
     list_places,
     make_mask,
     pack_flags,
@@ -72,8 +72,13 @@ class Candidate:
     class_id: int
     met: int
     inside: int
-    kept: dict[int, tuple[int, ...]]  # by the place of a leaf that they come from, which edges of its path they are
-    costs: dict[int, float]  # by that place, what they cost
+    # By the place of a leaf that they come from: which edges of its path they are, and what they cost.
+    kept: dict[int, tuple[tuple[int, ...], float]]
+
+    @cached_property
+    def places(self) -> list[int]:
+        """The leaves that the conditions contain, by place."""
+        return list_places(self.inside)
 
     @cached_property
     def first(self) -> int:
@@ -83,7 +88,7 @@ class Candidate:
     @cached_property
     def cost(self) -> float:
         """What its conditions cost: their number, unless columns have costs of their own."""
-        return self.costs[self.first]
+        return self.kept[self.first][1]
 
 
 class Line(NamedTuple):
@@ -95,12 +100,12 @@ class Line(NamedTuple):
     @property
     def kept(self) -> tuple[int, ...]:
         """Which edges of the leaf's path are kept, counted from the root."""
-        return self.candidate.kept[self.place]
+        return self.candidate.kept[self.place][0]
 
     @property
     def cost(self) -> float:
         """What its conditions cost."""
-        return self.candidate.costs[self.place]
+        return self.candidate.kept[self.place][1]
 
 
 class Cover(NamedTuple):
@@ -238,13 +243,15 @@ def cover_large(
     begin = np.searchsorted(entries, paths.offsets).tolist()
     costs = sum_prices(tree, paths, ~deleted, prices)
     met_at = [level.leaves & masks.possible for level in levels]
-    candidates = []
+    candidates, contained = [], masks.list_inside(~deleted)
+    places_of = list_all_places(contained, paths.n_rules)
     for place in possible:
         own = tuple(kept[begin[place] : begin[place + 1]])
-        inside = masks.inside(map(masks.edge, paths.links[entries[begin[place] : begin[place + 1]]].tolist()))
         # Which leaves a line meets is not listed; all of them are of its level, whose share and window it states.
         met = met_at[labels[paths.leaf_ids[place]]]
-        candidates.append(Candidate(leaves.class_ids[place], met, inside, {place: own}, {place: costs[place]}))
+        one = Candidate(leaves.class_ids[place], met, contained[place], {place: (own, costs[place])})
+        vars(one)["places"] = places_of[place]  # listed for all of them at once
+        candidates.append(one)
     windows = [Window(level.class_id, met) for level, met in zip(levels, met_at, strict=True) if met]
     return cover_by(candidates, possible, windows, leaves, default)
 
@@ -267,7 +274,7 @@ def _find_candidates(
 
     They are deleted root to leaf, and once more with those on dear columns first.
     """
-    found: dict[tuple[int, frozenset[tuple[int, Span]]], Candidate] = {}
+    found: dict[tuple[int, frozenset[Allowed]], Candidate] = {}
     tried = _thin(windows, len(places))
     windows_of: dict[int, list[Window]] = {place: [] for place in places}
     for window in tried:
@@ -275,21 +282,21 @@ def _find_candidates(
             windows_of[place].append(window)
     for place, own in windows_of.items():
         edges, from_root = paths[place].edges, range(depth, len(paths[place].edges))
-        costs = [prices(feature) for feature, _ in edges]
-        dear_first = sorted(from_root, key=lambda edge, costs=costs: -costs[edge])  # type: ignore[misc]
+        costs = [prices(edge.feature) for edge in edges]
         ways: list[tuple[Sequence[int], _Shortening]] = [(range(len(edges)), _Shortening(paths[place], depth, section))]
-        if dear_first != list(from_root):
+        if min(costs) < max(costs):
+            dear_first = sorted(from_root, key=lambda edge, costs=costs: -costs[edge])  # type: ignore[misc]
             ways.append((dear_first, _Shortening(Conjunction(masks, [edges[edge] for edge in dear_first]), 0, section)))
         for order, shortening in ways:
             for window in own:
                 short = shortening.delete(section & ~window.leaves)
-                kept = tuple(sorted(order[edge] for edge in short.kept))
+                kept = tuple(sorted([order[edge] for edge in short.kept]))
                 key = window.class_id, short.conditions
                 if key not in found:
                     inside = masks.inside(short.conditions) & section
-                    found[key] = Candidate(window.class_id, short.met, inside, {}, {})
-                found[key].kept.setdefault(place, kept)
-                found[key].costs.setdefault(place, sum(costs[edge] for edge in kept))
+                    found[key] = Candidate(window.class_id, short.met, inside, {})
+                if place not in found[key].kept:
+                    found[key].kept[place] = kept, sum([costs[edge] for edge in kept])
     return list(found.values())
 
 
@@ -318,26 +325,22 @@ class _Shortened(NamedTuple):
 
     kept: tuple[int, ...]  # which edges
     met: int  # the leaves that they meet
-    conditions: frozenset[tuple[int, Span]]  # what they allow each feature that they ask
+    conditions: frozenset[Allowed]  # what they allow each feature that they ask
     witnesses: list[int]  # leaves that must not be met, one set of them for each edge that keeps such leaves out
 
 
 class Conjunction:
-    """Edges one after another, and what those from each on allow its feature, with the leaves that this meets."""
+    """Edges one after another, and what those after each allow its feature."""
 
-    def __init__(self, masks: LeafMasks, edges: Sequence[Edge]) -> None:
+    def __init__(self, masks: LeafMasks, edges: Sequence[Allowed]) -> None:
         self.masks, self.edges = masks, edges
-        self.later: list[tuple[Span, int]] = []  # what later edges allow
-        self.whole: list[tuple[Span, int]] = []  # what they allow together with the edge
-        found: dict[int, tuple[Span, int]] = {}
-        for feature, span in reversed(edges):
-            if feature not in found:
-                domain = masks.domain(feature)
-                found[feature] = domain, masks.meets(feature, domain)
-            self.later.append(found[feature])
-            both = found[feature][0].meet(span)
-            found[feature] = both, masks.meets(feature, both)
-            self.whole.append(found[feature])
+        self.later: list[Allowed] = []  # what later edges allow
+        self.whole: list[Allowed] = []  # what they allow together with the edge
+        found: dict[int, Allowed] = {}
+        for edge in reversed(edges):
+            self.later.append(found.get(edge.feature) or masks.domain(edge.feature))
+            found[edge.feature] = masks.meet(self.later[-1], edge)
+            self.whole.append(found[edge.feature])
         self.later.reverse()
         self.whole.reverse()
 
@@ -347,45 +350,42 @@ class _Shortening:
 
     def __init__(self, path: Conjunction, depth: int, section: int) -> None:
         self._path, self._depth, self._section = path, depth, section
-        self._spans: dict[int, Span] = {}
-        self._held: dict[int, int] = {}
-        for (feature, _), (span, met) in zip(reversed(path.edges[depth:]), reversed(path.whole[depth:]), strict=True):
-            self._spans[feature], self._held[feature] = span, met
+        self._allowed = {one.feature: one for one in reversed(path.whole[depth:])}
         self._known: list[_Shortened] = []
 
     def delete(self, bad: int) -> _Shortened:
         """Delete root to leaf while no bad leaf is met."""
         for known in self._known:
             # The same decisions are taken: what is deleted meets no bad leaf, what is kept would, as a witness says.
-            if not known.met & bad and all(witness & bad for witness in known.witnesses):
+            if not known.met & bad and all([witness & bad for witness in known.witnesses]):
                 return known
-        path, spans, held = self._path, dict(self._spans), dict(self._held)
-        earlier: dict[int, Span] = {}
+        path, allowed, meet = self._path, dict(self._allowed), self._path.masks.meet
+        earlier: dict[int, Allowed] = {}
         kept_edges, witnesses = [], []
         for place in range(self._depth, len(path.edges)):
-            feature, span = path.edges[place]
-            before, (rest, widened) = earlier.get(feature), path.later[place]
+            edge, rest = path.edges[place], path.later[place]
+            feature = edge.feature
+            before = earlier.get(feature)
             if before is not None:
-                rest = before.meet(rest)
-            if rest != spans[feature]:
-                if before is not None:
-                    widened = path.masks.meets(feature, rest)
-                met = widened & bad
-                for other, mask in held.items():
-                    if not met:
-                        break
-                    if other != feature:
-                        met &= mask
-                if met:
-                    earlier[feature] = span if before is None else before.meet(span)
-                    kept_edges.append(place)
-                    witnesses.append(met)
-                    continue
-                spans[feature], held[feature] = rest, widened
+                rest = meet(before, rest)
+            if rest is allowed[feature]:
+                continue
+            met = rest.met & bad
+            for other in allowed.values():
+                if not met:
+                    break
+                if other.feature != feature:
+                    met &= other.met
+            if not met:
+                allowed[feature] = rest
+                continue
+            earlier[feature] = edge if before is None else meet(before, edge)
+            kept_edges.append(place)
+            witnesses.append(met)
         met = self._section
-        for mask in held.values():
-            met &= mask
-        self._known.append(_Shortened(tuple(kept_edges), met, frozenset(earlier.items()), witnesses))
+        for one in allowed.values():
+            met &= one.met
+        self._known.append(_Shortened(tuple(kept_edges), met, frozenset(earlier.values()), witnesses))
         return self._known[-1]
 
 
@@ -393,9 +393,8 @@ def _share_costs(candidates: Iterable[Candidate]) -> dict[int, float]:
     """Find the least cost per leaf of a line that contains each leaf."""
     least: dict[int, float] = {}
     for candidate in candidates:
-        places = list_places(candidate.inside)
-        share = candidate.cost / max(len(places), 1)
-        for place in places:
+        share = candidate.cost / max(len(candidate.places), 1)
+        for place in candidate.places:
             least[place] = min(share, least.get(place, math.inf))
     return least
 
@@ -435,7 +434,8 @@ def _choose(candidates: Sequence[Candidate], needed: int) -> list[Line]:
 
 def _drop_superfluous(chosen: list[Line], needed: int) -> list[Line]:
     """Drop lines all of whose needed leaves others contain, the dearest first."""
-    own = {line.place: list_places(line.candidate.inside & needed) for line in chosen}
+    asked = set(list_places(needed))
+    own = {line.place: asked.intersection(line.candidate.places) for line in chosen}
     times = Counter(place for places in own.values() for place in places)
     for line in sorted(chosen, key=lambda line: -line.cost):
         if all(times[place] > 1 for place in own[line.place]):
@@ -492,29 +492,38 @@ def find_cuts(
     edges = [Conjunction(masks, [masks.edge(link) for link in links[first:last]]) for first, last in pairwise(offsets)]
     first_leaf, last_leaf = tree.leaf_runs
 
-    def find(node: int, depth: int, most: int) -> dict[int, Cut]:
+    def cover(node: int, depth: int) -> Cut:
         places = range(int(first_leaf[node]), int(last_leaf[node]))
-        cover = cover_leaves(masks, edges, depth, places, leaves, default, prices)
-        n_conditions, n_lines = cover.cost
-        found = {1: Cut((node,), (cover,), n_conditions, n_lines + 1)}
-        if most < 2 or not n_conditions:
-            return found
-        left, right = (
-            find(int(children[node]), depth + 1, most - 1) for children in (tree.children_left, tree.children_right)
-        )
-        for i, one in left.items():
-            for j, other in right.items():
-                joined = Cut(
-                    one.nodes + other.nodes,
-                    one.covers + other.covers,
-                    one.n_conditions + other.n_conditions + HEADING * prices(int(tree.feature[node])),
-                    one.n_lines + other.n_lines,
-                )
-                if i + j <= most and (i + j not in found or joined.cost < found[i + j].cost):
-                    found[i + j] = joined
-        return found
+        found = cover_leaves(masks, edges, depth, places, leaves, default, prices)
+        n_conditions, n_lines = found.cost
+        return Cut((node,), (found,), n_conditions, n_lines + 1)
 
-    return find(0, 0, most)
+    return _find_cuts(tree, 0, 0, most, cover, prices)
+
+
+def _find_cuts(
+    tree: Tree, node: int, depth: int, most: int, cover: Callable[[int, int], Cut], prices: Prices
+) -> dict[int, Cut]:
+    """Find the shortest cut of the part of a tree below a node, for each number of sections."""
+    found = {1: cover(node, depth)}
+    if most < 2 or not found[1].n_conditions:
+        return found
+    left, right = (
+        _find_cuts(tree, int(children[node]), depth + 1, most - 1, cover, prices)
+        for children in (tree.children_left, tree.children_right)
+    )
+    heading = HEADING * prices(int(tree.feature[node]))
+    for i, one in left.items():
+        for j, other in right.items():
+            joined = Cut(
+                one.nodes + other.nodes,
+                one.covers + other.covers,
+                one.n_conditions + other.n_conditions + heading,
+                one.n_lines + other.n_lines,
+            )
+            if i + j <= most and (i + j not in found or joined.cost < found[i + j].cost):
+                found[i + j] = joined
+    return found
 
 
 def choose_cut(cuts: dict[int, Cut], *, saving: int) -> Cut:

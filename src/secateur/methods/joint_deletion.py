@@ -31,7 +31,7 @@ from secateur.tree.tree import Tree
 MANY_CELLS = 0.5  # cells that there are for each row where rows are taken one by one
 MOST_KINDS = 1 << 62
 BITS = np.left_shift(1, np.arange(8)).astype(np.uint8)  # of cells in their byte
-MOST_PAIRS = 1 << 17  # of a line and a cell that are looked at together
+MOST_PAIRS = 1 << 15  # of a line and a cell that are looked at together
 
 
 class Written(NamedTuple):
@@ -291,12 +291,12 @@ class _Section:
 
     def _pass(self, line: int) -> None:
         """Find the cells that fail one of a line's conditions, or none."""
-        links = self._links[line]
-        fails = self._fails[links[links < len(self._fails) - 1]]
-        some = np.bitwise_or.accumulate(fails, axis=0)
-        several = np.bitwise_or.reduce(fails[1:] & some[:-1], axis=0)
-        failed = some[-1] if len(some) else several
-        self._flags[0, line], self._flags[1, line] = failed & ~several, ~failed
+        links, n_links = self._links[line].tolist(), len(self._fails) - 1
+        some, several = np.zeros((2, self._fails.shape[1]), dtype=np.uint8)
+        for fails in (self._fails[link] for link in links if link < n_links):
+            several |= some & fails
+            some |= fails
+        self._flags[0, line], self._flags[1, line] = some & ~several, ~some
 
     def _list(self, flags: NDArray[np.uint8]) -> NDArray[np.int64]:
         """List the cells that are flagged."""
@@ -322,7 +322,9 @@ class _Section:
         size = max(1, MOST_PAIRS // len(self._links))
         for some in (changed[first : first + size] for first in range(0, len(changed), size)):
             own = cells[some]
-            kinds, lines, places = (self._flags.take(own >> 3, axis=2) & BITS.take(own & 7)).nonzero()
+            flags = self._flags.take(own >> 3, axis=2) & BITS.take(own & 7)
+            lines, places = np.divmod(np.flatnonzero(flags != 0), len(own))
+            kinds, lines = np.divmod(lines, len(self._links))
             self._add(kinds, lines, own[places], gains, some[places])
 
     def _price_cells(self, line: int, near: NDArray[np.int64], covered: NDArray[np.int64]) -> None:

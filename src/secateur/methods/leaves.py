@@ -16,9 +16,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import accumulate, pairwise, repeat
+from operator import and_, or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +31,8 @@ from secateur.tree.paths import Paths
 from secateur.tree.tree import Tree
 
 FEW_BITS = 24  # that are listed one by one
+MOST_ENTRIES = 1 << 20  # of paths that are looked at together
+MANY_BYTES = 1 << 20  # of masks that are looked at together
 
 
 class Span(NamedTuple):
@@ -40,11 +45,12 @@ class Span(NamedTuple):
 
     def meet(self, other: Span) -> Span:
         """Intersect two spans of one feature."""
+        low, high, codes, missing = other
         return Span(
-            max(self.low, other.low),
-            min(self.high, other.high),
-            self.codes & other.codes,
-            self.missing and other.missing,
+            self.low if self.low > low else low,
+            self.high if self.high < high else high,
+            self.codes & codes,
+            self.missing and missing,
         )
 
     @property
@@ -53,11 +59,13 @@ class Span(NamedTuple):
         return self.low <= self.high and self.codes != 0
 
 
-class Edge(NamedTuple):
-    """A condition on a path: the feature that it asks, and what it allows."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Allowed:
+    """What conditions allow a feature, and the leaves that this meets; of one tree there is one for each span."""
 
     feature: int
     span: Span
+    met: int
 
 
 class LeafMasks:
@@ -65,25 +73,16 @@ class LeafMasks:
 
     def __init__(self, tree: Tree, paths: Paths) -> None:
         self._tree, self._paths = tree, paths
-        self._edges: list[Edge | None] = [None] * tree.n_nodes
+        self._allowed: dict[tuple[int, Span], Allowed] = {}
         self._domains: dict[int, Span] = {}
+        # What each edge allows, by its child node: atoms, or a set of codes, and whether a missing value passes.
+        self._low, self._high = np.zeros((2, tree.n_nodes), dtype=np.int64)
+        self._missing = np.zeros(tree.n_nodes, dtype=bool)
+        self._codes: dict[int, int] = {}
         self._read_splits()
         self.every = (1 << paths.n_rules) - 1
-        by_feature: dict[int, dict[int, Span]] = {feature: {} for feature in self._domains}
-        place_of = {leaf: place for place, leaf in enumerate(paths.leaf_ids.tolist())}
-        sides = tree.children_right.tolist(), tree.children_left.tolist()
-        stack: list[tuple[int, dict[int, Span]]] = [(0, {})]
-        while stack:  # what leaves have in common is met once
-            node, spans = stack.pop()
-            if node in place_of:
-                for feature, span in spans.items():
-                    by_feature[feature][place_of[node]] = span
-                continue
-            for side in sides:
-                feature, span = self.edge(side[node])
-                stack.append((side[node], {**spans, feature: spans[feature].meet(span) if feature in spans else span}))
         self._features = {
-            feature: _Feature(domain, by_feature[feature], self.every) for feature, domain in self._domains.items()
+            held.feature: _Feature(self._domains[held.feature], held, paths.n_rules) for held in self._meet()
         }
         self.possible = self.every
         for one in self._features.values():
@@ -94,89 +93,158 @@ class LeafMasks:
         tree = self._tree
         for feature in np.unique(tree.feature[tree.feature >= 0]).tolist():
             nodes = np.flatnonzero(tree.feature == feature)
+            left, right = tree.children_left[nodes], tree.children_right[nodes]
             accepts, levels = bool(tree.accepts_missing[feature]), tree.categories[feature]
             if levels is None:
                 limits, place = np.unique(tree.upper[nodes], return_inverse=True)
                 # An atom below -inf or above inf holds no number.
                 low, high = int(limits[0] == -np.inf), len(limits) - int(limits[-1] == np.inf)
-                sides = [(Span(0, k, -1, True), Span(k + 1, high, -1, True)) for k in place.tolist()]
+                self._low[left], self._high[left] = low, np.minimum(place, high)
+                self._low[right], self._high[right] = np.maximum(place + 1, low), high
                 self._domains[feature] = Span(low, high, -1, accepts)
             else:
                 every = (1 << (len(levels) + 1)) - 1
-                chosen = [make_mask(tree.left_codes(node).tolist()) for node in nodes.tolist()]
-                sides = [(Span(0, 0, codes, True), Span(0, 0, every & ~codes, True)) for codes in chosen]
+                chosen = {node: make_mask(tree.left_codes(node).tolist()) for node in nodes.tolist()}
+                self._codes |= {int(tree.children_left[node]): codes & every for node, codes in chosen.items()}
+                self._codes |= {int(tree.children_right[node]): every & ~codes for node, codes in chosen.items()}
                 self._domains[feature] = Span(0, 0, every, accepts)
-            for node, (left, right) in zip(nodes.tolist(), sides, strict=True):
-                goes_left = bool(tree.missing_left[node])
-                for child, span, takes in (
-                    (tree.children_left[node], left, goes_left),
-                    (tree.children_right[node], right, not goes_left),
-                ):
-                    allowed = self._domains[feature].meet(span)
-                    self._edges[child] = Edge(feature, allowed._replace(missing=accepts and takes))
+            self._missing[left] = accepts & tree.missing_left[nodes]
+            self._missing[right] = accepts & ~tree.missing_left[nodes]
 
-    def edge(self, link: int) -> Edge:
-        """What an edge, named by its child node, asks."""
-        found = self._edges[link]
-        assert found is not None  # the root is no edge
+    def _meet(self, kept: NDArray[np.bool_] | None = None) -> list[_Held]:
+        """Find what the edges of paths, or those that are kept, allow each feature that they ask."""
+        offsets, found = self._paths.offsets, dict[int, list[_Held]]()
+        first = 0
+        while first < self._paths.n_rules:  # a part of the paths at a time
+            last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + MOST_ENTRIES, side="right")) - 1)
+            entries = np.arange(offsets[first], offsets[last])
+            for held in self._meet_some(entries if kept is None else entries[kept[offsets[first] : offsets[last]]]):
+                found.setdefault(held.feature, []).append(held)
+            first = last
+        return [reduce(_Held.add, parts) for parts in found.values()]
+
+    def _meet_some(self, entries: NDArray[np.int64]) -> Iterator[_Held]:
+        links = self._paths.links[entries]
+        features = self._tree.feature[self._paths.parent[links]]
+        order = np.argsort(features, kind="stable")
+        links, features, places = links[order], features[order], self._paths.rule[entries[order]].astype(np.int64)
+        is_first = np.append(True, (features[1:] != features[:-1]) | (places[1:] != places[:-1]))
+        starts = np.flatnonzero(is_first[: len(links)])
+        if not len(starts):
+            return
+        low, high = np.maximum.reduceat(self._low[links], starts), np.minimum.reduceat(self._high[links], starts)
+        missing = np.logical_and.reduceat(self._missing[links], starts)
+        begin = np.flatnonzero(np.append(True, np.diff(features[starts]) != 0))
+        ends = np.append(starts[1:], len(links))
+        for first, last in pairwise([*begin.tolist(), len(starts)]):
+            some, feature, codes = slice(first, last), int(features[starts[first]]), list[int]()
+            if self._domains[feature].codes >= 0:
+                runs = zip(starts[some].tolist(), ends[some].tolist(), strict=True)
+                codes = [reduce(and_, map(self._codes.__getitem__, links[i:j].tolist())) for i, j in runs]
+            yield _Held(feature, places[starts[some]], low[some], high[some], codes, missing[some])
+
+    def edge(self, link: int) -> Allowed:
+        """What an edge, named by its child node, allows."""
+        span = Span(int(self._low[link]), int(self._high[link]), self._codes.get(link, -1), bool(self._missing[link]))
+        return self._allow(int(self._tree.feature[self._paths.parent[link]]), span)
+
+    def domain(self, feature: int) -> Allowed:
+        """Everything that a possible row may hold in a feature."""
+        return self._allow(feature, self._domains[feature])
+
+    def meet(self, one: Allowed, other: Allowed) -> Allowed:
+        """What conditions allow a feature together."""
+        return self._allow(one.feature, one.span.meet(other.span))
+
+    def _allow(self, feature: int, span: Span) -> Allowed:
+        found = self._allowed.get((feature, span))
+        if found is None:
+            found = self._allowed[feature, span] = Allowed(feature, span, self._features[feature].meets(span))
         return found
 
-    def domain(self, feature: int) -> Span:
-        """Everything that a possible row may hold in a feature."""
-        return self._domains[feature]
+    def _meet_all(self, edges: Iterable[Allowed]) -> Iterable[Allowed]:
+        allowed: dict[int, Allowed] = {}
+        for one in edges:
+            before = allowed.get(one.feature)
+            allowed[one.feature] = one if before is None else self.meet(before, one)
+        return allowed.values()
 
-    def meets(self, feature: int, span: Span) -> int:
-        """The leaves that allow a value of a feature that a span allows, too."""
-        return self._features[feature].meets(span)
-
-    def met_by(self, edges: Iterable[Edge]) -> int:
+    def met_by(self, edges: Iterable[Allowed]) -> int:
         """The possible leaves that a conjunction meets."""
         met = self.possible
-        for feature, span in meet_edges(edges).items():
-            met &= self.meets(feature, span)
+        for one in self._meet_all(edges):
+            met &= one.met
         return met
 
-    def inside(self, edges: Iterable[tuple[int, Span]]) -> int:
+    def inside(self, edges: Iterable[Allowed]) -> int:
         """The possible leaves whose whole region satisfies a conjunction."""
         outside = 0
-        for feature, span in meet_edges(edges).items():
-            outside |= self._features[feature].beyond(span)
+        for one in self._meet_all(edges):
+            outside |= self._features[one.feature].beyond(one.span)
         return self.possible & ~outside
+
+    def list_inside(self, kept: NDArray[np.bool_]) -> list[int]:
+        """For each leaf, the possible leaves whose whole region satisfies the edges that its rule keeps."""
+        outside = [0] * self._paths.n_rules
+        for held in self._meet(kept):
+            one = self._features[held.feature]
+            for place, span in zip(held.places.tolist(), held.list_spans(), strict=True):
+                outside[place] |= one.beyond(span)
+        return [self.possible & ~leaves for leaves in outside]
+
+
+class _Held(NamedTuple):
+    """What the edges of some leaves allow a feature, an element for each of these leaves."""
+
+    feature: int
+    places: NDArray[np.int64]  # of the leaves
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    codes: list[int]  # empty where there are numbers
+    missing: NDArray[np.bool_]
+
+    def add(self, more: _Held) -> _Held:
+        """Add further leaves."""
+        low, high = np.append(self.low, more.low), np.append(self.high, more.high)
+        missing = np.append(self.missing, more.missing)
+        return _Held(self.feature, np.append(self.places, more.places), low, high, self.codes + more.codes, missing)
+
+    def list_spans(self) -> Iterator[Span]:
+        """List it leaf by leaf."""
+        codes = self.codes or repeat(-1)
+        return map(Span, self.low.tolist(), self.high.tolist(), codes, self.missing.tolist())
 
 
 class _Feature:
     """The leaves by what they allow one feature."""
 
-    def __init__(self, domain: Span, held: dict[int, Span], every: int) -> None:
-        untested = every & ~make_mask(held)
-        self.missing = make_mask(place for place, span in held.items() if span.missing)
+    def __init__(self, domain: Span, held: _Held, n_leaves: int) -> None:
+        flags = np.zeros((3, n_leaves), dtype=bool)
+        flags[0, held.places], flags[1, held.places[held.missing]] = True, True
+        listed = np.array([codes != 0 for codes in held.codes]) if held.codes else held.low <= held.high
+        flags[2, held.places[listed]] = True
+        tested, self.missing, self.nonempty = map(pack_flags, flags)
+        untested = ((1 << n_leaves) - 1) & ~tested
         self.missing |= untested if domain.missing else 0
-        listed = {place: span for place, span in held.items() if span.has_listed}
-        self.nonempty = make_mask(listed) | self.missing | (untested if domain.has_listed or domain.missing else 0)
+        self.nonempty |= self.missing | (untested if domain.has_listed or domain.missing else 0)
         self._codes = domain.codes >= 0
         self._by_code: list[int] = []
         self._starts: list[int] = []
         self._ends: list[int] = []
-        if self._codes:
+        if held.codes:
             self._by_code = [untested if domain.codes >> code & 1 else 0 for code in range(domain.codes.bit_length())]
-            for place, span in listed.items():
-                for code in _list_bits(span.codes):
+            for place, codes in zip(held.places.tolist(), held.codes, strict=True):
+                for code in _list_bits(codes):
                     self._by_code[code] |= 1 << place
             return
-        size = domain.high + 2
-        starts, ends = [0] * size, [0] * size
-        for place, span in listed.items():
-            starts[span.low] |= 1 << place
-            ends[span.high] |= 1 << place
-        if domain.has_listed:
-            starts[domain.low] |= untested
-            ends[domain.high] |= untested
         # Leaves whose numbers begin at an atom or before it, and those whose numbers end there or later.
-        for atom in range(1, size):
-            starts[atom] |= starts[atom - 1]
-        for atom in range(size - 2, -1, -1):
-            ends[atom] |= ends[atom + 1]
-        self._starts, self._ends = starts, ends
+        places, size = held.places[listed], domain.high + 2
+        everywhere = np.flatnonzero(~flags[0]) if domain.has_listed else np.zeros(0, dtype=np.int64)
+        starts, ends = (
+            _collect(np.append(places, everywhere), np.append(atoms[listed], np.full(len(everywhere), end)), size)
+            for atoms, end in ((held.low, domain.low), (size - 1 - held.high, size - 1 - domain.high))
+        )
+        self._starts, self._ends = starts, ends[::-1]
 
     def meets(self, span: Span) -> int:
         found = self.missing if span.missing else 0
@@ -200,12 +268,12 @@ class _Feature:
         return found
 
 
-def meet_edges(edges: Iterable[tuple[int, Span]]) -> dict[int, Span]:
-    """What edges allow each feature together, in order of first appearance."""
-    spans: dict[int, Span] = {}
-    for feature, span in edges:
-        spans[feature] = spans[feature].meet(span) if feature in spans else span
-    return spans
+def _collect(places: NDArray[np.int64], atoms: NDArray[np.int64], size: int) -> list[int]:
+    """Collect leaves by atoms: those of each and of all before it, as bits."""
+    flags = np.zeros((size, int(places.max(initial=0)) // 8 + 1), dtype=np.uint8)
+    bits = np.left_shift(1, places & 7).astype(np.uint8)
+    np.bitwise_or.at(flags.reshape(-1), atoms * flags.shape[1] + (places >> 3), bits)
+    return list(accumulate((int.from_bytes(row, "little") for row in flags), or_))
 
 
 def make_mask(places: Iterable[int]) -> int:
@@ -244,6 +312,21 @@ def list_places(mask: int) -> list[int]:
         return list(_list_bits(mask))
     flags = np.frombuffer(mask.to_bytes(mask.bit_length() // 8 + 1, "little"), dtype=np.uint8)
     return np.flatnonzero(np.unpackbits(flags, bitorder="little")).tolist()
+
+
+def list_all_places(masks: Sequence[int], n_leaves: int) -> list[list[int]]:
+    """List the places of the bits of many masks, of so many leaves."""
+    n_bytes = n_leaves // 8 + 1
+    size, found = max(1, MANY_BYTES // n_bytes), []
+    for first in range(0, len(masks), size):
+        some = [mask.to_bytes(n_bytes, "little") for mask in masks[first : first + size]]
+        flags = np.frombuffer(b"".join(some), dtype=np.uint8)
+        held = np.flatnonzero(flags)
+        at = np.flatnonzero(np.unpackbits(flags[held], bitorder="little"))
+        which, byte = np.divmod(held[at >> 3], n_bytes)
+        places, ends = (8 * byte + (at & 7)).tolist(), np.searchsorted(which, np.arange(len(some) + 1)).tolist()
+        found += [places[begin:end] for begin, end in pairwise(ends)]
+    return found
 
 
 def _list_bits(mask: int) -> Iterable[int]:

@@ -6,7 +6,7 @@ to know the line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -151,61 +151,106 @@ class LineCounts:
 
 @dataclass(frozen=True)
 class LineCounter:
-    """Counts rows of a list."""
+    """Counts rows of lists about one tree."""
 
-    rules: Rules
+    lists: Sequence[Rules]
     features = None  # those that the tree tests
 
-    def count(self, listed: LabelledRows) -> LineCounts:
+    def count(self, listed: LabelledRows) -> list[LineCounts]:
         """Count some rows."""
-        rules, tree = self.rules, self.rules.tree
-        rows, class_ids, weights, targets = listed
-        assert rules.layout is not None
-        is_few, decided = len(rules) <= FEW_RULES, np.zeros((rules.n_lines, tree.n_classes))
-        covered = np.full_like(decided, 0.0 if is_few else np.nan)
-        line = np.empty(0 if targets is None else rows.n_rows, dtype=np.int64)
-        if is_few or len(rules) * rows.n_rows <= MOST_MASKED:
-            for span, masks in mask_blocks(tree, rows):
-                classes = ClassMasks(class_ids[span], None if weights is None else weights[span], tree.n_classes)
-                parts = []
-                for number, own, won in mask_lines(rules, masks):
-                    if is_few:
-                        classes.add(own, covered[number])
-                    classes.add(won, decided[number])
-                    if targets is not None:
-                        parts.append((number, won))
-                if targets is not None:
-                    line[span] = number_rows(parts, rules.n_lines, span.stop - span.start)
-        else:
-            line = rules.find_lines(rows)
-            np.add.at(decided, (line, class_ids), 1.0 if weights is None else weights)
-        sums = None if targets is None else sum_targets(line, rules.answers, listed)
-        return LineCounts(decided, covered[rules.layout.rule_lines], sums)
+        tallies = [_Tally(rules, listed) for rules in self.lists]
+        masked = [tally for tally in tallies if tally.is_masked]
+        if masked:
+            tree, rows = masked[0].rules.tree, listed.rows
+            asked = np.unique(np.concatenate([tally.list_splits() for tally in masked]))
+            for span, masks in mask_blocks(tree, rows, asked):
+                for tally in masked:
+                    tally.add(span, masks)
+        return [tally.finish() for tally in tallies]
 
-    def add(self, total: LineCounts, part: LineCounts) -> LineCounts:
+    def add(self, total: list[LineCounts], part: list[LineCounts]) -> list[LineCounts]:
         """Add the counts of a further piece."""
-        return total + part
+        return [one + other for one, other in zip(total, part, strict=True)]
+
+
+class _Tally:
+    """The counts of one list, while its rows are counted."""
+
+    def __init__(self, rules: Rules, listed: LabelledRows) -> None:
+        assert rules.layout is not None
+        self.rules, self._layout, self._listed = rules, rules.layout, listed
+        n_rows, self._is_few = listed.rows.n_rows, len(rules) <= FEW_RULES
+        self._decided = np.zeros((rules.n_lines, rules.tree.n_classes))
+        self._covered = np.full_like(self._decided, 0.0 if self._is_few else np.nan)
+        self._line = np.empty(0 if listed.targets is None else n_rows, dtype=np.int64)
+        self.is_masked = self._is_few or len(rules) * n_rows <= MOST_MASKED
+
+    def list_splits(self) -> NDArray[np.int64]:
+        """List the splits that its lines and headings ask."""
+        paths, nodes = self.rules.paths, self._layout.nodes.tolist()
+        is_asked = np.isin(paths.rule, self.rules.leaves) & ~self.rules.deleted
+        heading = [link for node in nodes for link in paths.list_path(node)]
+        return np.unique(paths.parent[np.append(paths.links[is_asked], np.array(heading, dtype=np.int32))])
+
+    def add(self, span: slice, masks: Masks) -> None:
+        """Count a block of rows."""
+        _, class_ids, weights, targets = self._listed
+        own = None if weights is None else weights[span]
+        classes, parts = ClassMasks(class_ids[span], own, self.rules.tree.n_classes), []
+        for number, covered, won in mask_lines(self.rules, masks):
+            if self._is_few:
+                classes.add(covered, self._covered[number])
+            classes.add(won, self._decided[number])
+            if targets is not None:
+                parts.append((number, won))
+        if targets is not None:
+            self._line[span] = number_rows(parts, self.rules.n_lines, span.stop - span.start)
+
+    def finish(self) -> LineCounts:
+        """Give what was counted; rows that were not masked are counted now."""
+        rows, class_ids, weights, targets = self._listed
+        if not self.is_masked:
+            self._line = self.rules.find_lines(rows)
+            np.add.at(self._decided, (self._line, class_ids), 1.0 if weights is None else weights)
+        sums = None if targets is None else sum_targets(self._line, self.rules.answers, self._listed)
+        return LineCounts(self._decided, self._covered[self._layout.rule_lines], sums)
 
 
 def count_lines(made: Rules, given: GivenRows | RowSource | None) -> Rules:
     """Count the rows that each line of a list decides, and that each written rule covers."""
-    layout = made.layout
+    return count_lists([made], given)[0]
+
+
+def count_lists(lists: Sequence[Rules], given: GivenRows | RowSource | None) -> list[Rules]:
+    """Count the rows of the lines of several lists about one tree, which are read once."""
+    unknown = [np.full((made.n_lines, made.tree.n_classes), np.nan) for made in lists]
+    if given is None or not lists:
+        return [_know_lines(made, counts) for made, counts in zip(lists, unknown, strict=True)]
+    counter = LineCounter([made.change(decided_counts=nan) for made, nan in zip(lists, unknown, strict=True)])
+    with nullcontext(given) if isinstance(given, RowSource) else lists[0]._open(*given) as rows:
+        found = rows.fold(without_facts(lists[0].tree), counter)
+    return [_set_counts(made, counted) for made, counted in zip(lists, found, strict=True)]
+
+
+def _know_lines(made: Rules, decided: NDArray[np.float64]) -> Rules:
+    """Set what is known of lines without rows: of an "otherwise" whose class no rule of its section has, its leaves."""
+    layout, covered = made.layout, np.array(made.covered_counts)
     assert layout is not None
-    unknown = np.full((made.n_lines, made.tree.n_classes), np.nan)
+    assert made.choice is not None
+    for section, line in enumerate(layout.rest_lines.tolist()):
+        rules = made.leaves[layout.starts[section] : layout.starts[section + 1]]
+        if made.is_exact and layout.defaults[section] not in made.paths.leaf_class[rules]:
+            decided[line] = made.leaf_counts[layout.stands_for(line)].sum(axis=0)  # none takes rows from it
+    covered[made.paths.rule[made.deleted != made.choice.deletions.deleted]] = np.nan  # rules of other rows now
+    return made.change(decided_counts=decided, covered_counts=covered)
+
+
+def _set_counts(made: Rules, counted: LineCounts) -> Rules:
+    """Set what was counted of each line."""
     covered = np.array(made.covered_counts)
-    if given is None:
-        # Without rows it is known of an "otherwise" whose class no rule of its section has: none takes rows from it.
-        for section, line in enumerate(layout.rest_lines.tolist()):
-            rules = made.leaves[layout.starts[section] : layout.starts[section + 1]]
-            if made.is_exact and layout.defaults[section] not in made.paths.leaf_class[rules]:
-                unknown[line] = made.leaf_counts[layout.stands_for(line)].sum(axis=0)
-        assert made.choice is not None
-        covered[made.paths.rule[made.deleted != made.choice.deletions.deleted]] = np.nan  # rules of other rows now
-        return made.change(decided_counts=unknown, covered_counts=covered)
-    with nullcontext(given) if isinstance(given, RowSource) else made._open(*given) as rows:
-        counted = rows.fold(without_facts(made.tree), LineCounter(made.change(decided_counts=unknown)))
     covered[made.leaves] = counted.covered
-    moments = None if counted.sums is None else find_moments(counted.sums, layout.shares)
+    assert made.layout is not None
+    moments = None if counted.sums is None else find_moments(counted.sums, made.layout.shares)
     return made.change(decided_counts=counted.decided, covered_counts=covered, target_moments=moments)
 
 

@@ -78,14 +78,13 @@ class SparkRows(RowSource):
             if not counter.rules.is_list:
                 self._reject("The targets that each leaf's rule covers are added up in memory")
             return count_values(counter.rules, self.df, self.y, self.weight)
-        if isinstance(counter, LineCounter) and counter.rules.tree.is_regression:
-            return count_value_lines(counter.rules, self.df, self.y, self.weight)
         if isinstance(counter, EvidencePlan):
             return self._count_evidence(counter)
         if isinstance(counter, AuditCounter):
             return count_audit(counter.rules, self.df, self.y, self.weight)
         if isinstance(counter, LineCounter):
-            return count_lines(counter.rules, self.df, self.y, self.weight)
+            count = count_value_lines if tree.is_regression else count_lines
+            return [count(rules, self.df, self.y, self.weight) for rules in counter.lists]
         self._reject("Only evidence and audits of one tree are counted on Spark")
 
     def decide(self, tree: Tree, decider: Decider) -> Any:
