@@ -293,8 +293,9 @@ class _Counter:
         for span, masks in mask_blocks(tree, rows):
             classes = ClassMasks(class_ids[span], None if weights is None else weights[span], tree.n_classes)
             if self.with_leaves and by_masks:
-                for mask, counts in zip(mask_nodes(tree, masks)[paths.leaf_ids], leaf_counts, strict=True):
-                    classes.add(mask, counts)
+                passing = mask_nodes(tree, masks)
+                for leaf, counts in zip(paths.leaf_ids.tolist(), leaf_counts, strict=True):
+                    classes.add(passing[leaf], counts)
             for rule, (first, last) in zip(
                 self.layout.rules.tolist(), pairwise(self.layout.offsets.tolist()), strict=True
             ):
