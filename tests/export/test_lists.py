@@ -163,7 +163,7 @@ def test_the_text_reads_like_this() -> None:
         "Right for 97.5% of 569 training rows (the tree: 97.9%); always saying benign is right for 62.7%.",
         "malignant: finds 203 of 212 in training (95.8%); of 208 that it names, 203 are malignant (97.6%, 2.62 times "
         "the share in all rows). AUC 0.976 (tree 0.988).",
-        "Line 4 states the highest probability: 179 of its 181 training rows are malignant.",
+        "Line 4 states the highest probability, 99.4%: 179 of its 181 training rows are malignant.",
         "New rows usually do worse than training rows: measure(X_new, y_new) counts them.",
         "At most 2 % of the training rows, of all and of each class, get another class than from the tree, or a share "
         "more than 10 points away; on new rows that may be more.",

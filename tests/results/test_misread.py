@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from typer.testing import CliRunner
 
 import secateur
+from secateur.cli.main import app
 from secateur.results.answer import compare_with_mean, describe_stated
 from secateur.results.measures import describe_ranking
 from secateur.rules.rules import Rules
@@ -54,7 +59,39 @@ def test_lines_that_state_the_same_are_ranked_together(asked: dict[str, float]) 
     first, _, rest = told.partition(" the highest probability")
     assert [int(one) for one in first.replace(",", "").split() if one.isdigit()] == [place + 1 for place in tied]
     hits = rules.unseen.counts[tied, 0].sum()
-    assert f"{hits:g} of {'their' if len(tied) > 1 else 'its'} {rows[tied].sum():g} unseen rows" in rest
+    whose = "their" if len(tied) > 1 else "its"
+    assert f", {most}: {hits:g} of {whose} {rows[tied].sum():g} unseen rows are malignant." in rest
+
+
+def test_what_the_first_lines_hold_is_said_of_the_rows_that_were_counted() -> None:
+    builder = secateur.TreeBuilder(classes=["repaid", "default"], feature_names=["late", "age"])
+    root = builder.split("late", 0.5)
+    builder.leaf([90, 6], parent=root, side="left")
+    node = builder.split("age", 30.5, parent=root, side="right")
+    builder.leaf([0, 6], parent=node, side="left")
+    builder.leaf([2, 6], parent=node, side="right")
+    X = np.repeat([[0.0, 20.0], [1.0, 20.0], [1.0, 40.0]], [180, 6, 8], axis=0)
+    y = np.repeat(["repaid", "default", "repaid", "default"], [168, 18, 2, 6])
+    trained = secateur.simplify(builder.build(), X, y, sections=1)
+    for which, rules in (("training", trained), ("unseen", trained.measure(X, y))):
+        assert rules.n_lines == 3
+        top = int(rules.shares[:, 1].argmax()) + 1
+        assert describe_ranking(rules) == (
+            f"Line {top} states the highest probability, 100.0%: 6 of its 6 {which} rows are default. "
+            f"The 2 lines that state the highest probabilities hold 7.2% of the {which} rows and 50.0% of those "
+            "that are default."
+        )
+
+
+@pytest.mark.parametrize("n_rows", [4, 5])
+def test_a_line_says_whose_rows_are_mostly_of_another_class(n_rows: int) -> None:
+    X, y = np.repeat([[0.0], [1.0]], 20, axis=0), np.repeat(["repaid", "default"], 20)
+    trained = secateur.simplify(DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y), X, y)
+    rules = trained.measure(np.repeat([[0.0], [1.0]], [n_rows, 20], axis=0), np.repeat("default", n_rows + 20))
+    found = re.findall("; (most of .*? are default)", str(rules))
+    assert found == (["most of its unseen rows are default"] if n_rows >= 5 else [])
+    turned = secateur.simplify(trained.tree, X, y[::-1])  # counted with other labels than the tree was fitted to
+    assert "; most of its rows are default" in str(turned)
 
 
 def test_after_a_budget_a_line_says_whose_share_it_states() -> None:
@@ -149,3 +186,21 @@ def test_without_shares_no_line_is_said_to_state_one() -> None:
     rules = secateur.simplify(_two(X, y), X, y == 1, tolerance=1)
     assert "gives the highest probability" in str(rules) or "give the highest probability" in str(rules)
     assert "states the" not in str(rules)
+
+
+@pytest.mark.parametrize(("asked", "rows"), [((), " on unseen rows"), (("--holdout", "0"), "")])
+def test_the_command_line_says_where_to_look_if_classes_are_no_better_than_a_guess(
+    asked: tuple[str, ...], rows: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(1_500, 2)).round(2), columns=["a", "b"])
+    y = np.where(X["a"] + rng.normal(size=len(X)) > 2, "ill", "well")
+    X.assign(outcome=y).to_csv(tmp_path / "table.csv", index=False)
+    told = CliRunner().invoke(
+        app, ["simplify", str(tmp_path / "table.csv"), "--target", "outcome", "--balanced", "--max-depth", "3", *asked]
+    )
+    words = " ".join(told.stdout.split())
+    sentence = (
+        r"The probabilities of the lines still tell rows apart \(AUC 0\.\d\d\): see how often each line was right"
+    )
+    assert re.findall(rf"{sentence}(.*?)\.", words) == [rows], words

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import secateur
 from secateur.cli.main import app
 
-MARK = re.compile("; (most|more) of its rows are (ill|well)")
+MARK = re.compile("; (most|more) of its (unseen )?rows are (ill|well)")
 
 
 def make_rows(seed: int, n_rows: int = 1_500) -> tuple[pd.DataFrame, NDArray[Any]]:

@@ -492,7 +492,8 @@ def warn_of_rules(rules: Rules, audit: Audit, *, min_rows: int | None, balanced:
         if caution.kind == "guess":
             measures = measure_rules(rules)
             if measures is not None and measures.auc >= TELLING:
-                told = f" Its probabilities still tell rows apart (AUC {measures.auc:.2f}): see what each line states."
+                told = f" The probabilities of the lines still tell rows apart (AUC {measures.auc:.2f}): see how often "
+                told += f"each line was right{'' if rules.unseen is None else ' on unseen rows'}."
                 return f"{BALANCED_GUESS if balanced else ''}{told}"
             return BALANCED_GUESS if balanced else OTHER_COLUMNS
         if caution.kind == "unpredicted":

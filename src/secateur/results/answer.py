@@ -343,7 +343,7 @@ def describe_rarer_line(line: Rule) -> str:
     """Say so where most rows of a line are of another class than it states; else say nothing."""
     rules = line._rules
     if rules.unseen is not None and rules.unseen.support[line.index] >= FEW_ROWS:
-        return describe_rarer(rules.unseen.counts[line.index], line.class_id, rules.tree.class_names)
+        return describe_rarer(rules.unseen.counts[line.index], line.class_id, rules.tree.class_names, "unseen ")
     told = describe_rarer(rules.counts[line.index], line.class_id, rules.tree.class_names)
     covered, share = line.covered_support, line.covered_reliability
     if not told or covered is None or not covered or covered == line.support:

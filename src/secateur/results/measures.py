@@ -289,8 +289,8 @@ def describe_ranking(rules: Rules) -> str | None:
         *others, last = map(str, sorted(one.line for one in ties))
         lines, states, whose = f"Lines {', '.join(others)} and {last}", verb, "their"
     told = (
-        f"{lines} {states} the highest probability{among}: {read_count(hits)} of {whose} {read_count(rows)} {which} "
-        f"rows are {name}."
+        f"{lines} {states} the highest probability{among}, {stated[first.line]}: {read_count(hits)} of {whose} "
+        f"{read_count(rows)} {which} rows are {name}."
     )
     some = [one for one in ranked if one.rows and one.rows_so_far <= FIRST_PART]
     # Lines that state the same go together.
@@ -298,8 +298,8 @@ def describe_ranking(rules: Rules) -> str | None:
         some += [one for one in ranked if one.rows and one not in some and stated[one.line] == stated[some[-1].line]]
     if len(some) > 1:
         told += (
-            f" The {len(some)} lines that {verb} the most hold {read_share(some[-1].rows_so_far)} of the rows and "
-            f"{read_share(some[-1].caught_so_far)} of {name_class(name)}."
+            f" The {len(some)} lines that {verb} the highest probabilities hold {read_share(some[-1].rows_so_far)} of "
+            f"the {which} rows and {read_share(some[-1].caught_so_far)} of those that are {name}."
         )
     return told
 
@@ -391,13 +391,13 @@ def find_cutoff(rules: Rules, costs: dict[int, float] | Sequence[str]) -> Cutoff
     )
 
 
-def describe_rarer(counts: NDArray[np.float64], class_id: int, names: Sequence[str]) -> str:
+def describe_rarer(counts: NDArray[np.float64], class_id: int, names: Sequence[str], which: str = "") -> str:
     """Say which class most of some rows have, if it is not the one that is stated for them; else say nothing."""
     if not counts[class_id] < counts.max():
         return ""
     commonest = int(counts.argmax())
     most = "most" if counts[commonest] > counts.sum() / 2 else "more"
-    return f"; {most} of its rows are {names[commonest]}"
+    return f"; {most} of its {which}rows are {names[commonest]}"
 
 
 # A name that says so, and different values in many rows, make an identifier.

@@ -18,7 +18,7 @@ SELECT
       ELSE 'benign' -- 4: 11 of 171 malignant (0 of 180 in training); did not hold up; states 0.0%
     END
     ELSE CASE
-      WHEN "worst concave points" <= 0.11325 AND "mean symmetry" > 0.16481 THEN 'benign' -- 5: 4 of 6 malignant (0 of 1 in training); most of its rows are malignant; states 0.0%
+      WHEN "worst concave points" <= 0.11325 AND "mean symmetry" > 0.16481 THEN 'benign' -- 5: 4 of 6 malignant (0 of 1 in training); most of its unseen rows are malignant; states 0.0%
       ELSE 'malignant' -- 6: 85 of 94 malignant (89 of 89 in training); did not hold up; states 100.0%
     END
   END AS "prediction",
