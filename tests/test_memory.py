@@ -172,16 +172,18 @@ def test_rules_are_written_only_if_they_could_be_read_again(monkeypatch: pytest.
 
 CHAIN = """
 import secateur, test_memory
-rules = secateur.simplify(test_memory.make_chain(3_000), each_leaf=True)
+rules = secateur.simplify(test_memory.make_chain(3_000), each_leaf={})
 print(len(rules.deleted))
 """
 
 
 @on_linux
-def test_a_deep_chain_takes_few_bytes_for_each_condition(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("each_leaf", [True, False])
+def test_a_deep_chain_takes_few_bytes_for_each_condition(each_leaf: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
-    _, small, _ = measure("-c", CHAIN.replace("3_000", "1_000"))  # large enough for compiled code, which takes its own
-    status, peak, said = measure("-c", CHAIN)
+    script = CHAIN.format(each_leaf)
+    _, small, _ = measure("-c", script.replace("3_000", "1_000"))  # enough for compiled code, which takes its own
+    status, peak, said = measure("-c", script)
     assert (status, said) == (0, "4504500")
     assert (peak - small) << 20 < 25 * 4_003_000  # it was 50 bytes when numbers were stored that there were none of
 

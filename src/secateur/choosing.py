@@ -330,7 +330,7 @@ class _Choosing:
         rows = [float(support[first[node] : last[node]].sum()) for node in cut.nodes]
         printed = sorted(range(len(cut.nodes)), key=lambda number: (-rows[number], number))
         numbers = np.cumsum([0, *(len(cover.lines) for cover in cut.covers)])
-        deletions = Deletions(**{name: np.array(values) for name, values in vars(rules.deletions).items()})
+        deletions = rules.deletions.copy(has_numbers=spent is not None or not self.is_large)
         leaves, starts, defaults = list[int](), [0], []
         stated: list[Stated | None] = []
         contained: list[list[int]] = []
@@ -388,10 +388,10 @@ class _Choosing:
         kept = [begin + np.array(one.line.kept, dtype=np.int64) for begin, one in zip(begins, written, strict=True)]
         entries = np.concatenate([np.zeros(0, dtype=np.int64), *kept])
         if self.is_own and not (is_alone and not self.values.has_shares):
-            is_written = np.isin(self.paths.rule, places)
-            for numbers in (deletions.before, deletions.after, deletions.number):
-                numbers[is_written] = np.nan
-            deletions.node[is_written] = -1
+            is_written = np.repeat(np.isin(np.arange(self.paths.n_rules), places), np.diff(self.paths.offsets))
+            if deletions.node.flags.writeable:  # else there are no numbers
+                deletions.before[is_written] = deletions.after[is_written] = deletions.number[is_written] = np.nan
+                deletions.node[is_written] = -1
             deletions.delete(is_written, Why.WITHIN_WINDOW)
             depths = self.tree.node_depth[[one.node for one in written]].tolist()
             headings = map(np.arange, begins, np.add(begins, depths).tolist())

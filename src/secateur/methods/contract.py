@@ -173,6 +173,11 @@ class Deletions:
             node=make(size, np.int32(-1)),
         )
 
+    def copy(self, *, has_numbers: bool = True) -> Deletions:
+        """Copy what may change; without numbers, one that stands for all conditions stays so, and cannot be changed."""
+        made = {name: np.array(own) if has_numbers or own.strides[0] else own for name, own in vars(self).items()}
+        return Deletions(**made)
+
     @classmethod
     def keep_by_sign(cls, paths: Paths) -> Deletions:
         """Start with every condition kept, matched and neutral ones for that reason, with how the class share moves."""
