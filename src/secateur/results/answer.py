@@ -67,7 +67,6 @@ def describe_measures(rules: Rules) -> list[str]:
 
 
 def _describe_value_measures(rules: Rules) -> list[str]:
-    """Say how far values are off, and warn of those that are hardly nearer than their mean."""
     found = measure_values(rules)
     if found is None:
         return []
@@ -153,7 +152,6 @@ def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit |
 
 
 def _describe_near(rules: Rules) -> str:
-    """Say how far values may lie from the tree's."""
     limit = read_limit(rules.tolerance, find_pattern(rules.tree))
     if rules.budget:
         weighted = " (by weight)" if rules.is_weighted else ""
@@ -289,7 +287,6 @@ def describe_rows(line: Rule) -> str:
 
 
 def _describe_value_rows(line: Rule) -> str:
-    """Word the training rows of a line that predicts a value."""
     rules, total = line._rules, float(line._rules.support[line.index])
     if math.isnan(total) or (rules.is_list and not rules.is_ranked and not rules.is_counted):
         return f"rows unknown{describe_stated(line)}"

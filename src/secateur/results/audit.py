@@ -271,7 +271,6 @@ class Audit:
         ]
 
     def _describe_rows(self) -> list[str]:
-        covered = f"rows covered by a rule: {self.coverage:.2f} %"
         low, high = self.conflict_interval
         # What is proved needs no interval, which would cast doubt on it.
         is_proved = self.per_line.rules.is_exact and self.conflict == 0
@@ -285,7 +284,8 @@ class Audit:
             *off,
             f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
             f"{self.delta_accuracy:+.2f} points; always {self.baseline_class} {self.baseline:.2f} %)",
-            f"{covered}; by rules that disagree (conflict): {self.conflict:.2f} %{limits}",
+            f"rows covered by a rule: {self.coverage:.2f} %; by rules that disagree (conflict): {self.conflict:.2f} %"
+            f"{limits}",
             *self._describe_class(),
         ]
 
@@ -518,8 +518,6 @@ def _find_precision_recall(
     """Compute precision and recall of each class in percent; a table of all pairs of classes may not fit."""
     right = truth == predicted
     hits = np.bincount(truth[right], weights[right], minlength=n_classes)
-    precision, recall = (
-        np.nan_to_num(divide_or_nan(100.0 * hits, np.bincount(named, weights, minlength=n_classes)))
-        for named in (predicted, truth)
-    )
+    sizes = (np.bincount(named, weights, minlength=n_classes) for named in (predicted, truth))
+    precision, recall = (np.nan_to_num(divide_or_nan(100.0 * hits, size)) for size in sizes)
     return precision, recall

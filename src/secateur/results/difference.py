@@ -234,8 +234,6 @@ class _Region(NamedTuple):
 
 
 class _Side:
-    """The rules of one set by column."""
-
     def __init__(self, rules: Rules) -> None:
         tree = rules.tree
         self.n_rules = len(rules)
@@ -426,13 +424,9 @@ class SwapSet:
     def to_dict(self) -> dict[str, Any]:
         """Give the same as plain values, for JSON."""
         return {
-            "n_rows": self.n_rows,
-            "n_changed": self.n_changed,
-            "swaps": [one._asdict() for one in self.swaps],
-            "moves": [one._asdict() for one in self.moves],
-            "apart": self.apart,
-            "gain": self.gain,
-            "still_holds": self.still_holds,
+            **{name: getattr(self, name) for name in ("n_rows", "n_changed")},
+            **{name: [one._asdict() for one in getattr(self, name)] for name in ("swaps", "moves")},
+            **{name: getattr(self, name) for name in ("apart", "gain", "still_holds")},
         }
 
     def __str__(self) -> str:
@@ -444,9 +438,7 @@ class SwapSet:
             told = [f"{told[0][:-1]}, by {far[0]} on average and {far[1]} at most."] if self.n_changed else told
             right = "nearer to the target"
         for one in self.swaps[:SHOWN_SWAPS]:
-            was = (
-                "" if one.old_right is None else f"; {right} before: {one.old_right:,}, {right} now: {one.new_right:,}"
-            )
+            was = f"; {right} before: {one.old_right:,}, {right} now: {one.new_right:,}" if self.gain else ""
             shown = ", ".join(f"{place:,}" for place in one.examples)
             old, new = (self.names.get(answer, answer) for answer in (one.old, one.new))
             told.append(f"  {old} to {new}: {count_of(one.rows, 'row')}{was} (such as row {shown})")
@@ -462,10 +454,9 @@ class SwapSet:
                 changes = [f"{0.0 - one:+.4g}" for one in (gain, high, low)]
                 measure = "The mean absolute error changes by {} (95 % interval {} to {})."
             told.append(measure.format(*changes))
-            better = "The new rules are better on these rows, beyond chance."
-            worse = "The new rules are worse on these rows, beyond chance."
+            beyond = f"The new rules are {'worse' if high < 0 else 'better'} on these rows, beyond chance."
             alike = "Nothing shows that the new rules are better on these rows."
-            told.append(better if not self.still_holds else worse if high < 0 else alike)
+            told.append(beyond if high < 0 or not self.still_holds else alike)
         return "\n".join(told)
 
 
@@ -517,9 +508,14 @@ def compare_answers(old: Rules, new: Any, X: Any, y: Any = None, X_new: Any = No
 
 
 def _judge_classes(before: NDArray[Any], after: NDArray[Any], truth: NDArray[Any]) -> tuple[Any, Any, Any]:
-    """Mark the rows that each side answers rightly, and find what the new one gains."""
-    right = (before == truth).astype(bool), (after == truth).astype(bool)
-    return *right, _find_gain(*right)
+    """Mark the rows that each side answers rightly, and find the change of accuracy by those that one alone does."""
+    old, new = ((one == truth).astype(bool) for one in (before, after))
+    gained, lost, n_rows = int((new & ~old).sum()), int((old & ~new).sum()), len(old)
+    either = gained + lost
+    if not either:
+        return old, new, (0.0, 0.0, 0.0)
+    low, high = ((2 * float(end) - 1) * either / n_rows for end in find_interval(gained / either, either))
+    return old, new, ((gained - lost) / n_rows, low, high)
 
 
 def _judge_values(before: NDArray[Any], after: NDArray[Any], truth: NDArray[Any]) -> tuple[Any, Any, Any]:
@@ -532,13 +528,3 @@ def _judge_values(before: NDArray[Any], after: NDArray[Any], truth: NDArray[Any]
     if n_rows > 1:
         half = float(stdtrit(n_rows - 1, (1 + LEVEL) / 2) * fall.std(ddof=1) / math.sqrt(n_rows))
     return old < new, new < old, (mean, mean - half, mean + half)
-
-
-def _find_gain(before: NDArray[np.bool_], after: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """Find the change of accuracy on the same rows, and its limits, given how many rows only one of both gets right."""
-    gained, lost, n_rows = int((after & ~before).sum()), int((before & ~after).sum()), len(before)
-    either = gained + lost
-    if not either:
-        return 0.0, 0.0, 0.0
-    low, high = (float(end) for end in find_interval(gained / either, either))
-    return (gained - lost) / n_rows, (2 * low - 1) * either / n_rows, (2 * high - 1) * either / n_rows

@@ -155,8 +155,7 @@ class Explanation:
             "section": [condition.text for condition in rule.section.heading],
             "conditions": [condition.text for condition in rule.conditions],
             "share": rule.share,
-            "support": rule.support,
-            "reliability": rule.reliability,
+            **{name: getattr(rule, name) for name in ("support", "reliability")},
             "interval": None if self.interval is None else list(self.interval),
             "own_rule": self.own_rule.index + 1,
             "own_leaf": self.own_rule.leaf_id,
@@ -192,11 +191,8 @@ class Explanation:
         rest = [f"- and {count_of(len(reasons) - MOST_REASONS, 'further condition')}"] if reasons[MOST_REASONS:] else []
         lines = [f"Answer: {self.rule.class_name}", "", "Reasons:", *reasons[:MOST_REASONS], *rest]
         if self.changes and self.rule._rules.is_exact:  # of other lists, they may not change the answer
-            ways = [
-                f"- {' and '.join(map(_write_signs, way.asks))}: {way.class_name}"
-                for way in self.changes[:MOST_REASONS]
-            ]
-            lines += ["", "The answer would be another with:", *ways]
+            ways = [(" and ".join(map(_write_signs, way.asks)), way.class_name) for way in self.changes[:MOST_REASONS]]
+            lines += ["", "The answer would be another with:", *(f"- {asked}: {name}" for asked, name in ways)]
         return "\n".join(lines) + "\n"
 
     def _repr_html_(self) -> str:
@@ -250,7 +246,7 @@ class Explanations(Framed, ArraySequence[Explanation]):
             (one.prediction, one.tree_prediction, one.rule.index + 1, one.rule.share, one.rule.words) for one in self
         ]
         names = ("prediction", "tree_prediction", "line", "share", "because")
-        return dict(zip(names, zip(*told, strict=True), strict=True)) if told else {name: () for name in names}
+        return {name: [one[place] for one in told] for place, name in enumerate(names)}
 
     def __repr__(self) -> str:
         return f"<Explanations: {count_of(len(self), 'row')}, by {count_of(len(np.unique(self.line)), 'line')}>"
@@ -274,8 +270,7 @@ class _Seen:
     @property
     def cells(self) -> NDArray[Any]:
         """Its values in the tree's own terms."""
-        cells: NDArray[Any] = self.rows.matrix[self.place]
-        return cells
+        return self.rows.matrix[self.place]  # type: ignore[no-any-return]
 
     @cached_property
     def unseen(self) -> Mapping[int, Any]:
@@ -285,11 +280,8 @@ class _Seen:
     @cached_property
     def others(self) -> list[Rule]:
         """Rules that cover it, too."""
-        return [
-            Rule(self.rules, index)
-            for index in row_reading.find_covering(self.rules, self.cells)
-            if index != self.line.index
-        ]
+        covering = row_reading.find_covering(self.rules, self.cells)
+        return [Rule(self.rules, index) for index in covering if index != self.line.index]
 
     @cached_property
     def lacking(self) -> Mapping[int, tuple[int, ...]]:
@@ -328,7 +320,6 @@ class _Seen:
 
 
 def _write_signs(asked: str) -> str:
-    """Write the signs of a condition as words, for a letter."""
     asked = re.sub(r"^(\S+) < (.+) ≤ (\S+)$", r"\2 > \1 and ≤ \3", asked)
     return re.sub(r" ([<>≤≥]) (?=[-−\d])", lambda found: f" {SIGNS[found[1]]} ", asked)
 
@@ -343,7 +334,6 @@ def explain_rows(
 
 
 def _describe_changes(ways: Sequence[row_reading.Change], is_exact: bool) -> list[str]:
-    """Say what would get the row another class from the tree."""
     if not ways:
         return ["No change of the columns that may change gets another class."]
     n = len(ways[0].columns)
@@ -479,7 +469,6 @@ def _describe_share(rules: Rules, counts: NDArray[np.float64], class_id: int, sh
 
 
 def _write_values(seen: _Seen, conditions: Iterable[Condition]) -> list[str]:
-    """Write what a row holds in the columns that conditions are about."""
     rules, row = seen.rules, seen.cells
     links = [link for condition in conditions for link in condition.link_ids]
     group_of, written = rules.tree.facts.group_of, {}

@@ -216,20 +216,14 @@ class Fidelity:
     def to_dict(self) -> dict[str, Any]:
         """Give the numbers by name, ready for JSON."""
         return {
-            "model": self.model,
-            "seed": self.seed,
-            "n_building": self.n_building,
-            "n_neighbours": self.n_neighbours,
+            **{name: getattr(self, name) for name in ("model", "seed", "n_building", "n_neighbours")},
             "n_held_out": self.n_rows,
             "n_queries": self.n_queries,
             "fidelity": self.share,
             "interval": list(self.interval),
-            "expected": self.expected,
-            "wanted": self.wanted,
-            "counts": self.counts.tolist(),
-            "leaf_counts": self.leaf_counts.tolist(),
-            "n_right": self.n_right,
-            "n_model_right": self.n_model_right,
+            **{name: getattr(self, name) for name in ("expected", "wanted")},
+            **{name: getattr(self, name).tolist() for name in ("counts", "leaf_counts")},
+            **{name: getattr(self, name) for name in ("n_right", "n_model_right")},
             "guess": None if self.guess is None else list(self.guess),
             "distances": None if self.distances is None else dict(self.distances),
         }
@@ -241,7 +235,6 @@ class Fidelity:
         return f"On {rows} the rules say the same as {self.model} for {self.overall}."
 
     def _describe_distances(self) -> str:
-        """Say how far the values of rules and model are apart."""
         assert self.distances is not None
         mean, largest = (read_amount(self.distances[name] or 0.0) for name in ("mean", "largest"))
         explained = "" if self.r2 is None else f"R² {self.r2:.3f}, "
@@ -282,7 +275,6 @@ def describe_fidelity(rules: Rules) -> tuple[list[str], list[str]]:
 
 
 def _describe_guess(found: Fidelity, names: Sequence[str]) -> str:
-    """Say how often one class alone would agree with the model."""
     said = found.counts.sum(axis=0)
     place = int(said.argmax())
     if place == len(names) or said[place] == said.sum():

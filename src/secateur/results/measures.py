@@ -90,7 +90,7 @@ class Measures:
 
     def to_dict(self) -> dict[str, Any]:
         """List the numbers by name, ready for JSON: None for those that are not known."""
-        own, named, hits = (None, None, None) if self.of is None else self.count_of(self.of)
+        sizes = (None, None, None) if self.of is None else self.count_of(self.of)
         found = {
             "rows": self.rows,
             "accuracy": self.accuracy,
@@ -98,9 +98,7 @@ class Measures:
             "guess_accuracy": self.guess_accuracy,
             "tree_accuracy": self.tree_accuracy,
             "of": None if self.of is None else self.names[self.of],
-            "n_of": own,
-            "n_named": named,
-            "n_found": hits,
+            **dict(zip(("n_of", "n_named", "n_found"), sizes, strict=True)),
             "auc": self.auc,
             "tree_auc": self.tree_auc,
             "confusion": self.confusion.tolist(),
@@ -262,9 +260,8 @@ def rank_lines(rules: Rules) -> list[CaughtLine]:
         return []
     order = np.argsort(-rules.shares[:, of], kind="stable")
     rows, hits = counts.sum(axis=1)[order], counts[order, of]
-    so_far = divide_or_nan(np.cumsum(rows), np.full(len(rows), rows.sum()))
-    caught = divide_or_nan(np.cumsum(hits), np.full(len(hits), hits.sum()))
-    listed = zip((order + 1).tolist(), *(one.tolist() for one in (rows, hits, so_far, caught)), strict=True)
+    so_far = (divide_or_nan(np.cumsum(one), np.full(len(one), one.sum())) for one in (rows, hits))
+    listed = zip((order + 1).tolist(), *(one.tolist() for one in (rows, hits, *so_far)), strict=True)
     return [CaughtLine(*one) for one in listed]
 
 
@@ -443,7 +440,6 @@ def describe_flags(rules: Rules) -> list[str]:
 
 
 def _find_counted(rules: Rules) -> Iterator[Flag]:
-    """Find lines whose rows speak against them."""
     counts, is_unseen = count_shown(rules)
     if counts is None or not rules.is_list:
         return

@@ -13,7 +13,7 @@ Welch's test that of Fisher's.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -184,6 +184,7 @@ class LineAudit:
         return f"{when} {rows}"
 
 
+@dataclass(eq=False, repr=False)
 class LineAudits(ArrayTable[LineAudit]):
     """A sequence of :class:`LineAudit`, one for each line as they are printed, backed by arrays.
 
@@ -222,20 +223,15 @@ class LineAudits(ArrayTable[LineAudit]):
 
     nouns = "lines"
 
-    def __init__(
-        self,
-        rules: Rules,
-        counts: NDArray[np.float64],
-        squares: NDArray[np.float64],
-        since: LineAudits | None = None,
-        *,
-        is_unseen: bool = False,
-        moments: NDArray[np.float64] | None = None,
-        errors: NDArray[np.float64] | None = None,
-        struck: NDArray[np.float64] | None = None,
-    ) -> None:
-        self.rules, self.counts, self.squares, self.since, self.is_unseen = rules, counts, squares, since, is_unseen
-        self.moments, self.errors, self.struck = moments, errors, struck
+    rules: Rules
+    counts: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    since: LineAudits | None = None
+    _: KW_ONLY
+    is_unseen: bool = False
+    moments: NDArray[np.float64] | None = None
+    errors: NDArray[np.float64] | None = None
+    struck: NDArray[np.float64] | None = None
 
     @classmethod
     def of_unseen(cls, rules: Rules) -> LineAudits | None:
@@ -318,7 +314,6 @@ class LineAudits(ArrayTable[LineAudit]):
 
     @cached_property
     def _compared_means(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Limits of the changes of means, and p of no change."""
         assert self.moments is not None
         then = self._training_moments if self.since is None else self.since.moments
         assert then is not None
@@ -405,11 +400,9 @@ class LineAudits(ArrayTable[LineAudit]):
         rarer = self.rarer
         if not rarer:
             return ()
-        told = [
-            (one, f"{read_share(one.reliability or 0)} of {_count(one.support, one.effective_rows)}")
-            for one in rarer[:SHOWN_RULES]
-        ]
-        shown = ", ".join(f"{one.line} ({count_class(share, one.class_name)})" for one, share in told)
+        some = rarer[:SHOWN_RULES]
+        told = [f"{read_share(one.reliability or 0)} of {_count(one.support, one.effective_rows)}" for one in some]
+        shown = ", ".join(f"{x.line} ({count_class(share, x.class_name)})" for x, share in zip(some, told, strict=True))
         more = f" and {len(rarer) - SHOWN_RULES:,} more" if len(rarer) > SHOWN_RULES else ""
         states = f"line {shown} states" if len(rarer) == 1 else f"lines {shown}{more} state"
         whose = "its" if len(rarer) == 1 else "their"
@@ -455,12 +448,6 @@ class LineAudits(ArrayTable[LineAudit]):
         """Whether the training rows of the lines, and their labels, are known."""
         return self.rules.is_ranked and self.rules.fidelity is None
 
-    def _count_lines(self) -> str:
-        if not self.rules.is_list:
-            return count_of(len(self), "rule")
-        n_rules = len(self.rules)
-        return f"{count_of(len(self), 'line')} ({count_of(n_rules, 'rule')} and {len(self) - n_rules} × “otherwise”)"
-
     def _list_columns(self) -> dict[str, list[Any]]:
         rows = self.to_dicts()
         names = [name for name in LineAudit.__dataclass_fields__ if name not in self._foreign]
@@ -486,7 +473,10 @@ class LineAudits(ArrayTable[LineAudit]):
         n_moved, n_holding, n_empty, n_unknown = (
             int((self.verdicts == one).sum()) for one in (MOVED, HOLDS, NO_ROWS, NOT_COMPARABLE)
         )
-        every = self._count_lines()
+        every = count_of(len(self), "line" if self.rules.is_list else "rule")
+        if self.rules.is_list:
+            n_rules = len(self.rules)
+            every += f" ({count_of(n_rules, 'rule')} and {len(self) - n_rules} × “otherwise”)"
         said = [f"{n_moved:,} of {every} moved" if self.n_tested else f"none of {every} could be tested"]
         n_few = int((self.has_few_rows & (self.verdicts == HOLDS)).sum())
         if n_sure := n_holding - n_few:
@@ -584,8 +574,7 @@ def check_since(rules: Rules, since: Any) -> LineAudits | None:
     )
     if not same:
         raise InputError("The earlier audit is of other rules: audit these rules on the earlier rows, and pass that.")
-    kept = {name: getattr(earlier, name) for name in ("is_unseen", "moments", "errors")}
-    return LineAudits(then, earlier.counts, earlier.squares, **kept)  # not what that one was compared with
+    return replace(earlier, since=None, struck=None)  # not what that one was compared with
 
 
 def find_limits_of_d(rules: Rules) -> statistics.Limits:

@@ -193,8 +193,6 @@ def parse_policy(
 
 
 class _Parser:
-    """Reads lines about known columns and labels."""
-
     def __init__(self, columns: Mapping[str, Any], labels: Mapping[str, Any]) -> None:
         self.columns, self.labels = columns, labels
         odd = sorted(filter(CONFUSING.search, columns), key=len, reverse=True)

@@ -87,7 +87,6 @@ def find_absent(rules: Rules, own: int, row: Any) -> list[str]:
 
 
 def _is_mapping(row: Any) -> bool:
-    """Whether a row is a mapping, or a pandas Series."""
     return hasattr(row, "keys") and frame_columns(row) is None
 
 
@@ -188,7 +187,6 @@ def _as_table(rules: Rules, row: Any) -> Any:
 
 
 def _as_objects(values: Sequence[Any]) -> NDArray[Any]:
-    """Make a table of one row of values of different types."""
     table = np.empty((1, len(values)), dtype=object)
     table[0, :] = values
     return table
@@ -290,10 +288,8 @@ def _meet(tree: Tree, asked: Box, subject: int) -> Region:
         return asked[subject].meet(domain_of(tree, subject))
     members = tree.facts.groups[subject - tree.n_features].features
     own = [(members.index(feature), region) for feature, region in asked.items() if feature in members]
-    codes = (
-        code for code in range(len(members) + 1) if all(_holds(region, float(code == member)) for member, region in own)
-    )
-    return Region(codes=frozenset(codes))
+    every = range(len(members) + 1)
+    return Region(codes=frozenset(code for code in every if all(_holds(one, float(code == n)) for n, one in own)))
 
 
 def _merge(boxes: Iterable[Box]) -> list[Box]:

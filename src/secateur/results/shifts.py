@@ -70,17 +70,13 @@ class ColumnShift(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Give the same as plain values, for JSON."""
-        sides = (("then", self.then), ("now", self.now))
+        then, now = (
+            {"rows": one.counts.tolist(), "range": None if np.isnan(one.low) else [one.low, one.high]}
+            for one in (self.then, self.now)
+        )
         return {
-            "name": self.name,
-            "psi": self.psi if self.is_told else None,
-            "outside": self.outside,
-            "moved": self.moved,
-            "deciles": self.then.edges.tolist(),
-            **{
-                which: {"rows": one.counts.tolist(), "range": None if np.isnan(one.low) else [one.low, one.high]}
-                for which, one in sides
-            },
+            **{"name": self.name, "psi": self.psi if self.is_told else None, "outside": self.outside},
+            **{"moved": self.moved, "deciles": self.then.edges.tolist(), "then": then, "now": now},
         }
 
 

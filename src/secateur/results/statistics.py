@@ -82,13 +82,9 @@ def find_area(score: NDArray[np.float64], inside: NDArray[np.float64], outside: 
 
 def count_classes(rules: Rules) -> NDArray[np.float64] | None:
     """Count the training rows of each class: those of the rules, else the tree's own; None where neither are known."""
-    if rules.is_ranked:
-        found: NDArray[np.float64] = rules.leaf_counts.sum(axis=0)
-    elif rules.tree.counts is not None:
-        found = np.asarray(rules.tree.counts[0], dtype=np.float64)
-    else:
-        return None
-    return found if found.sum() > 0 else None
+    counts = rules.tree.counts if not rules.is_ranked else rules.leaf_counts.sum(axis=0, keepdims=True)
+    found = None if counts is None else np.asarray(counts[0], dtype=np.float64)
+    return None if found is None or not found.sum() > 0 else found
 
 
 def find_guess(rules: Rules, sizes: NDArray[Any]) -> int:
