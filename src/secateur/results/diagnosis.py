@@ -332,7 +332,7 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
             rises, falls = np.where(own == 1, "C1", "C0"), np.where(own == 1, "C0", "C1")
         else:
             rises, falls = np.full(len(own), "rises"), np.full(len(own), "falls")
-        presumed = np.where(inside, "negative-relevance-presumed", "IRC-presumed").astype(object)
+        presumed = np.where(inside, "negative-relevance-presumed", "IRC-presumed")
         unknown = [None] * len(entries)
         return {
             "leaf_id": paths.leaf_ids[rule].tolist(),
@@ -351,7 +351,9 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
             "exact": self._exact[entries].tolist(),
             "finite_domain": unknown if self._finite_domain is None else self._finite_domain[entries].tolist(),
             "monotone": unknown if self._monotone is None else self._monotone[entries].tolist(),
-            "presumption": np.where(mismatched, presumed, None).tolist(),
+            "presumption": [
+                p if is_mis else None for p, is_mis in zip(presumed.tolist(), mismatched.tolist(), strict=True)
+            ],
             "support": _list_known(self._leaf_counts.sum(axis=1)[rule]),
             "support_without": _list_known(self._support_without[entries]),
             "reliability": _list_known(self._reliability[rule]),
