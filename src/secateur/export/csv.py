@@ -52,7 +52,6 @@ def rules_to_frame(rules: Rules, library: str | None = None) -> Any:
 
 
 def _list_columns(rules: Rules) -> dict[str, list[Any]]:
-    """List what each line says, by column."""
     lines = rules.lines
     is_value = rules.tree.is_regression
     trained = TRAINED_VALUES if is_value else dict(zip(TRAINED, TRAINED, strict=True))

@@ -29,8 +29,7 @@ EFFECTS = {
 
 def explain_words(diagnosis: Diagnosis) -> str:
     """Say what the words of the text mean."""
-    tree = diagnosis.tree
-    signs = ""
+    tree, signs = diagnosis.tree, ""
     if tree.n_classes == 2:
         signs = f"C1, C0: the share of {tree.class_names[1]} rises (C1) or falls (C0) where the condition is met. "
     words = (
@@ -41,14 +40,11 @@ def explain_words(diagnosis: Diagnosis) -> str:
         words = f"{words} Certificates are about rows that satisfy: {'; '.join(known)}."
     if not diagnosis.has_rows:
         return words
-    effect = (
-        "D: by how much the rule's reliability changes when the condition alone goes, on the rows that were counted."
-    )
-    return f"{words} {effect}"
+    effect = "by how much the rule's reliability changes when the condition alone goes, on the rows that were counted."
+    return f"{words} D: {effect}"
 
 
 def _list_facts(tree: Tree) -> list[str]:
-    """List the facts that say which rows are possible, in words."""
     facts = tree.facts
     words = [str(fact) for fact in (*facts.implications, *facts.claims, *facts.groups)]
     return words + [tree.describe_decimals(feature) for feature in facts.decimals_of]
@@ -98,8 +94,7 @@ def _read_rows(diagnosis: Diagnosis, support: float) -> str:
 
 def _read_layers(diagnosis: Diagnosis, row: DiagnosisRow) -> Iterator[tuple[str, str]]:
     """Word the layers of a condition, and its certificate if it has one."""
-    tree = diagnosis.tree
-    name = _class_name(tree, row)
+    name = row.class_name
     yield "orientation", _read_orientation(diagnosis, row, name)
     yield "status", NO_COUNTS if diagnosis._paths.share is None else _read_status(row, name)
     if row.effect_size is not None and row.effect is not None:
@@ -117,10 +112,6 @@ def _read_layers(diagnosis: Diagnosis, row: DiagnosisRow) -> Iterator[tuple[str,
             "certificate",
             f"the class does not need it: without it the tree still says {name} wherever the rule holds",
         )
-
-
-def _class_name(tree: Tree, row: DiagnosisRow) -> str:
-    return tree.class_names[int(tree.leaf_class[row.leaf_id])]
 
 
 def _read_orientation(diagnosis: Diagnosis, row: DiagnosisRow, name: str) -> str:
@@ -175,7 +166,7 @@ def _read_pair(pair: PairEffect) -> str:
 def diagnosis_to_table(diagnosis: Diagnosis) -> str:
     """Write the first conditions as a table of few columns."""
     opening = _read_opening(diagnosis)
-    cells = [[_shorten(cell) for cell in _make_cells(diagnosis, row)] for row in diagnosis[:SHOWN_CONDITIONS]]
+    cells = [[_shorten(cell) for cell in _make_cells(row)] for row in diagnosis[:SHOWN_CONDITIONS]]
     if not cells:
         return f"<{opening}>"
     widths = [max(map(len, column)) for column in zip(HEAD, *cells, strict=True)]
@@ -187,7 +178,7 @@ def diagnosis_to_table(diagnosis: Diagnosis) -> str:
 
 def diagnosis_to_html(diagnosis: Diagnosis) -> str:
     """Write the conditions as a small HTML table for notebooks."""
-    rows = [_make_cells(diagnosis, row) for row in diagnosis[:SHOWN_IN_NOTEBOOK]]
+    rows = [_make_cells(row) for row in diagnosis[:SHOWN_IN_NOTEBOOK]]
     rest = len(diagnosis) - SHOWN_IN_NOTEBOOK
     more = [f"… and {rest:,} more conditions: see to_text() or to_frame()."] if rest > 0 else []
     return write_notebook_table(HEAD, rows, before=[_read_opening(diagnosis)], after=more)
@@ -199,11 +190,10 @@ def _read_opening(diagnosis: Diagnosis) -> str:
     return f"Diagnosis of {counted} of {rules}, ε = {diagnosis.tolerance:g}"
 
 
-def _make_cells(diagnosis: Diagnosis, row: DiagnosisRow) -> list[str]:
+def _make_cells(row: DiagnosisRow) -> list[str]:
     status = f"{row.status}, inside H" if row.inside_h else row.status
     size = "unknown" if row.effect_size is None else read_points(row.effect_size).removesuffix(" points")
-    texts = (_class_name(diagnosis.tree, row), row.condition, status, row.presumption or "", size, row.effect or "")
-    return [str(row.leaf_id), *texts]
+    return [str(row.leaf_id), row.class_name, row.condition, status, row.presumption or "", size, row.effect or ""]
 
 
 def _shorten(cell: str) -> str:

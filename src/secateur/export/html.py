@@ -65,15 +65,11 @@ def rules_to_html(rules: Rules) -> str:
 
 def _write_asked(line: ListedLine) -> str:
     """Write what a line asks in words, with the exact text as a tooltip; and below it what it no longer asks."""
-    gone = " ".join(
-        f"<del title='{escape(one.text, quote=True)}'>{escape(one.condition)}</del>"
-        for one in line.reasons
-        if one.deleted
-    )
+    deleted = (one for one in line.reasons if one.deleted)
+    gone = " ".join(f"<del title='{escape(one.text, quote=True)}'>{escape(one.condition)}</del>" for one in deleted)
     asked = f"<i>{line.asked}</i>" if line.is_otherwise else escape(line.asked)
-    return (
-        f"<span title='{escape(line.exact, quote=True)}'>{asked}</span>{f'<br><small>{gone}</small>' if gone else ''}"
-    )
+    below = f"<br><small>{gone}</small>" if gone else ""
+    return f"<span title='{escape(line.exact, quote=True)}'>{asked}</span>{below}"
 
 
 def audits_to_html(audits: LineAudits) -> str:

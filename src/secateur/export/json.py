@@ -98,11 +98,7 @@ def _write(rules: Rules, version: str) -> dict[str, Any]:
         "secateur": version,
         "method": rules.method,
         "parameters": dict(rules.parameters),
-        "budget": rules.budget,
-        "tolerance": rules.tolerance,
-        "guarantee": rules.guarantee,
-        "is_ranked": rules.is_ranked,
-        "is_weighted": rules.is_weighted,
+        **{name: getattr(rules, name) for name in ("budget", "tolerance", "guarantee", "is_ranked", "is_weighted")},
         "of": None if rules.making.of is None else rules.tree.classes[rules.making.of].item(),
         "sections": None if rules.layout is None else rules.layout.nodes.tolist(),
         "lines": [_write_line(line, worded=worded) for line in rules.lines],
@@ -126,18 +122,14 @@ def _write(rules: Rules, version: str) -> dict[str, Any]:
 
 
 def _write_edits(edits: Edits) -> dict[str, Any]:
-    return {
-        "journal": [edit.to_dict() for edit in edits.journal],
-        "training": None if edits.training is None else edits.training.to_dict(),
-        "unseen": None if edits.unseen is None else edits.unseen.to_dict(),
-    }
+    prices = {"training": edits.training, "unseen": edits.unseen}
+    told = {name: None if price is None else price.to_dict() for name, price in prices.items()}
+    return {"journal": [edit.to_dict() for edit in edits.journal], **told}
 
 
 def _read_edits(tree: Tree, content: Any) -> Edits:
-    prices = [
-        None if content[name] is None else Price.from_dict(content[name], tree.n_classes)
-        for name in ("training", "unseen")
-    ]
+    given = (content[name] for name in ("training", "unseen"))
+    prices = [None if one is None else Price.from_dict(one, tree.n_classes) for one in given]
     journal = tuple(read_journal(content["journal"]))
     if not journal or not all(0 <= node < tree.n_nodes for edit in journal for node, _ in edit.limits):
         raise ValueError("expected edits, and nodes of the tree in their limits")
@@ -200,17 +192,14 @@ def _write_line(line: Rule, *, worded: bool) -> dict[str, Any]:
     if line._rules.target_moments is not None:
         written["target"] = [line.target_mean, line.target_spread]
     if worded:
-        written["text"] = line.text
-        written["reasons"] = [
-            {"link_id": link, "deleted": reason.deleted, "text": reason.text} for link, reason in line.reasons.items()
-        ]
+        reasons = ({"link_id": link, "deleted": one.deleted, "text": one.text} for link, one in line.reasons.items())
+        written |= {"text": line.text, "reasons": list(reasons)}
     return written
 
 
 def rules_to_record(rules: Rules) -> dict[str, Any]:
     """Give the verifier the content of the JSON without the words, and whether a file told the truth."""
     stored, paths, layout = rules.stored, rules.paths, rules.layout
-    first = rules.each_leaf
     record: dict[str, Any] = {
         "method": rules.method,
         "parameters": dict(rules.parameters),
@@ -223,11 +212,10 @@ def rules_to_record(rules: Rules) -> dict[str, Any]:
         "leaf_ids": paths.leaf_ids,
         "predictions": rules.leaf_answers.tolist(),
         "tolerance": rules.tolerance,
-        "class_counts": first.covered_counts,
+        "class_counts": rules.each_leaf.covered_counts,
         "leaf_counts": rules.leaf_counts,
-        "offsets": paths.offsets,
-        "links": paths.links,
-        **_list_edges(first.deletions),
+        **{name: getattr(paths, name) for name in ("offsets", "links")},
+        **_list_edges(rules.each_leaf.deletions),
         "list": None,
         "unseen": None if rules.unseen is None else _write_unseen(rules.unseen),
     }
@@ -235,17 +223,12 @@ def rules_to_record(rules: Rules) -> dict[str, Any]:
         edges = _list_edges(rules.deletions)
         record["list"] = {
             "leaves": rules.leaves,
-            "nodes": layout.nodes,
-            "defaults": layout.defaults,
-            "starts": layout.starts,
-            "shares": layout.shares,
-            "windows": layout.windows,
+            **{name: getattr(layout, name) for name in ("nodes", "defaults", "starts", "shares", "windows")},
             "budget": rules.budget,
             "tolerance": rules.tolerance,
             **{"nodes_of_edges" if name == "nodes" else name: values for name, values in edges.items()},
             "class_counts": rules.covered_counts[rules.leaves],
-            "decided_counts": rules.decided_counts,
-            "target_moments": rules.target_moments,
+            **{name: getattr(rules, name) for name in ("decided_counts", "target_moments")},
             "stands_for": [layout.stands_for(line).tolist() for line in range(rules.n_lines)],
             "approximates": None if rules.fidelity is None else rules.fidelity.model,
             "answers": rules.class_ids[layout.rule_lines],
@@ -257,14 +240,8 @@ def rules_to_record(rules: Rules) -> dict[str, Any]:
 def _list_edges(deletions: Deletions) -> dict[str, NDArray[Any]]:
     """List what became of each condition, with the kinds of reasons by name."""
     kinds = np.array([Why(code).kind if code in set(Why) else None for code in range(max(Why) + 1)], dtype=object)
-    return {
-        "deleted": deletions.deleted,
-        "kinds": kinds[deletions.why],
-        "before": deletions.before,
-        "after": deletions.after,
-        "numbers": deletions.number,
-        "nodes": deletions.node,
-    }
+    numbers = {"before": deletions.before, "after": deletions.after, "numbers": deletions.number}
+    return {"deleted": deletions.deleted, "kinds": kinds[deletions.why], **numbers, "nodes": deletions.node}
 
 
 def _digest_told(content: dict[str, Any]) -> str:
@@ -420,7 +397,6 @@ def _check_origin(rules: Rules) -> None:
 
 
 def _read_parameters(content: dict[str, Any], tree: Tree) -> dict[str, Any]:
-    """Read the parameters of a method; reject values that it does not take."""
     parameters, method = dict(content["parameters"]), find_method(content["method"])
     known = {*method.parameters, "domain_knowledge", *(("certificate",) if "certificate" in method.guarantee else ())}
     foreign = next((name for name in parameters if name not in known), None)
@@ -453,11 +429,8 @@ def _read_flag(content: dict[str, Any], name: str) -> bool:
 
 
 def _read_of(tree: Tree, label: Any) -> int | None:
-    """Find the class of interest."""
-    if label is None:
-        return None
-    place = find_label(tree, label)
-    if place is None:
+    place = None if label is None else find_label(tree, label)
+    if place is None and label is not None:
         raise FormatError(f"The class of interest {label!r} is not one of {tree.classes.tolist()}.")
     return place
 

@@ -171,7 +171,6 @@ class _Graph:
         return self._add("Concat", within, missing, axis=1), refused
 
     def _atoms_of(self, test: ColumnTest) -> list[int]:
-        """List the atoms of a test's column that pass it."""
         labels, intervals = self._columns[test.column].labels, self._intervals[test.column]
         if labels is None:
             return [*map(intervals.index, test.intervals), *[len(intervals)] * test.missing]
@@ -205,7 +204,6 @@ class _Graph:
 
 
 def _dtype(column: Column) -> np.dtype[Any]:
-    """Tell the type of a column's input."""
     if column.labels is None:
         return np.dtype(column.dtype)
     kind = np.array(column.labels).dtype

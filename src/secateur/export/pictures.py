@@ -1,6 +1,6 @@
 """Pictures of rules and of trees, as SVG."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -149,8 +149,6 @@ MOST_LINES = 4  # of a split; the words for a long list of categories end in an 
 
 @dataclass(frozen=True)
 class _Shown:
-    """A node that is drawn."""
-
     node: int
     depth: int
     children: tuple[int, ...]  # places of its children in the list, none where it is a leaf or folded
@@ -168,19 +166,16 @@ def draw_tree(rules: Rules, max_depth: int | None = DEFAULT_DEPTH) -> Picture:
     for place in reversed(range(len(shown))):
         one = shown[place]
         y = EDGE + one.depth * LEVEL
-        for side, child in enumerate(one.children):
+        for word, child in zip(("yes", "no"), one.children, strict=False):
             share = float(counts[shown[child].node].sum()) / total if total else 0.0
-            parts.append(_draw_branch(one.x, y, shown[child].x, y + LEVEL, share, "yes" if side == 0 else "no"))
+            parts.append(_draw_branch(one.x, y, shown[child].x, y + LEVEL, share, word))
     for one in shown:
-        y = EDGE + one.depth * LEVEL
-        parts += _draw_node(rules, counts, one, y)
+        parts += _draw_node(rules, counts, one, EDGE + one.depth * LEVEL)
     deepest = max(one.depth for one in shown)
     width = max(one.x for one in shown) + BOX / 2 + EDGE
     words = f"A decision tree with {tree.n_leaves:,} leaves"
-    height, told = (
-        2 * EDGE + deepest * LEVEL + 84,
-        "Rows are training rows" if rules.is_ranked else "The model counts rows",
-    )
+    height = 2 * EDGE + deepest * LEVEL + 84
+    told = "Rows are training rows" if rules.is_ranked else "The model counts rows"
     told += "." if tree.is_regression else "; a percentage is the share of the class in them."
     for line in wrap_words(told, width - 2 * EDGE) if total else ():
         parts.append(write_svg_text(EDGE, height, line, style="font-size='12'"))
@@ -243,15 +238,11 @@ def _draw_node(rules: Rules, counts: NDArray[np.float64], one: _Shown, y: float)
         words = wrap_words(read_link(tree, rules.paths, int(tree.children_left[one.node]), rules.voice), BOX + 40, 12)
         words = words if len(words) <= MOST_LINES else [*words[: MOST_LINES - 1], f"{words[MOST_LINES - 1]} …"]
         height = 10 + ROW * len(words)
-        parts = [
+        box = (
             f"<rect x='{one.x - BOX / 2 - 20:.1f}' y='{y:.1f}' width='{BOX + 40}' height='{height}' rx='4' "
             f"fill='#ffffff' stroke='{INK}'/>"
-        ]
-        parts += [
-            write_svg_text(one.x, y + ROW * (place + 1), line, anchor="middle", style="font-size='12'")
-            for place, line in enumerate(words)
-        ]
-        return parts
+        )
+        return [box, *_write_middle(one.x, y, words, INK)]
     is_folded = not tree.is_leaf[one.node]
     class_id = int(own.argmax()) if is_folded else int(tree.leaf_class[one.node])
     colour, ink = pick_colour(class_id, rules.making.of)
@@ -265,15 +256,16 @@ def _draw_node(rules: Rules, counts: NDArray[np.float64], one: _Shown, y: float)
         lines = [f"… {last - first:,} leaves below", *share, wrap_words(name, BOX - 12)[0]]
     dashed = " stroke-dasharray='4 3'" if is_folded else ""
     fill, text = (PALE, INK) if is_folded else (colour, ink)
-    parts = [
+    box = (
         f"<rect x='{one.x - BOX / 2:.1f}' y='{y:.1f}' width='{BOX}' height='{10 + ROW * len(lines)}' rx='8' "
         f"fill='{fill}' stroke='{colour}' stroke-width='2'{dashed}/>"
-    ]
-    parts += [
-        write_svg_text(one.x, y + ROW * (place + 1), line, anchor="middle", fill=text, style="font-size='12'")
-        for place, line in enumerate(lines)
-    ]
-    return parts
+    )
+    return [box, *_write_middle(one.x, y, lines, text)]
+
+
+def _write_middle(x: float, y: float, lines: list[str], fill: str) -> Iterator[str]:
+    for place, line in enumerate(lines, start=1):
+        yield write_svg_text(x, y + ROW * place, line, anchor="middle", fill=fill, style="font-size='12'")
 
 
 def _find_value(rules: Rules, counts: NDArray[np.float64], node: int) -> float:

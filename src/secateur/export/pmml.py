@@ -61,7 +61,6 @@ def rules_to_pmml(rules: Rules) -> str:
 
 
 def _add_dictionary(root: Element, rules: Rules, listed: DecisionList, target: str) -> None:
-    """Say what each column can hold."""
     dictionary = SubElement(root, "DataDictionary", numberOfFields=str(len(listed.columns) + 1))
     for column in listed.columns:
         if any(isinstance(label, float) and not label.is_integer() for label in column.labels or ()):

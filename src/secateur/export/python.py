@@ -148,11 +148,9 @@ def rules_to_python(rules: Rules, *, vectorized: bool = False, name: str = "pred
     answer = "value" if rules.tree.is_regression else "class"
     if not vectorized:
         body = _indent(_write_plain(listed, names))
-        or_imported = "" if reads else " or imported"
-        return (
-            PLAIN.format(head=head, name=name, body=body, imports=imports, or_imported=or_imported, answer=answer)
-            + READ * reads
-        )
+        also = "" if reads else " or imported"
+        source = PLAIN.format(head=head, name=name, body=body, imports=imports, or_imported=also, answer=answer)
+        return source + READ * reads
     by_number = {rule.index + 1: rule for rule in listed.rules}
     ordered = [by_number.get(number) for number in range(1, max(by_number) + 1)]
     source = VECTORIZED.format(
@@ -233,7 +231,6 @@ def _write_reading(reading: ColumnParser) -> str:
 
 
 def _refuse_value(column: Column, name: str) -> str:
-    """Write what a value must not be; nothing if it may be anything."""
     if column.labels is None:
         low, high = column.ends
         if column.takes_missing:
@@ -318,7 +315,6 @@ def _keep_array(column: Column, name: str) -> list[str]:
 
 
 def _ask_array(column: Column, name: str, test: ColumnTest) -> str:
-    """Write what a rule asks of a column."""
     if column.labels is not None:
         codes = [code for code, label in enumerate(column.labels) if label in test.labels]
         codes += [len(column.labels)] * test.unlisted + [-1] * test.missing

@@ -211,7 +211,9 @@ class _Columns:
 
     def between(self, feature: int, low: float, high: float) -> str:
         """Test that a number is above a double and not above another."""
-        return _all_of([_not(self.at_most(feature, low)), self.at_most(feature, high)])
+        below = self.at_most(feature, low)
+        above = {"true": "false", "false": "true"}.get(below, f"(not {below})")
+        return _all_of([above, self.at_most(feature, high)])
 
     def has_code(self, feature: int, codes: Iterable[int]) -> str:
         """Test that a category, or the cell of a number, is one of some."""
@@ -280,7 +282,6 @@ def _define_nodes(rules: Rules, columns: _Columns) -> Iterator[str]:
 
 
 def _define_lines(lines: list[Line], columns: _Columns) -> Iterator[str]:
-    """Define whether a row passes the tests of each line."""
     for line in lines:
         tests = _all_of([_ask(columns, test) for test in line.tests])
         if line.is_otherwise:
@@ -347,8 +348,7 @@ def _last_doubles(limits: NDArray[np.float64], dtype: str) -> NDArray[np.float64
 
     def numbers(place: NDArray[np.int64]) -> NDArray[np.float64]:
         """Doubles by their place in rising order; 0 is at 0."""
-        found: NDArray[np.float64] = np.sign(place) * np.abs(place).view(np.float64)
-        return found
+        return np.sign(place) * np.abs(place).view(np.float64)  # type: ignore[no-any-return]
 
     infinite = int(np.float64(np.inf).view(np.int64))
     low, high = np.full(limits.shape, -infinite), np.full(limits.shape, infinite)
@@ -369,10 +369,6 @@ def _real(number: float | Fraction) -> str:
 
 def _whole(number: int) -> str:
     return f"(- {-number})" if number < 0 else str(number)
-
-
-def _not(test: str) -> str:
-    return {"true": "false", "false": "true"}.get(test, f"(not {test})")
 
 
 def _all_of(tests: list[str]) -> str:

@@ -214,11 +214,8 @@ def _count(step: str, name: str, words: str, mark: str, value: str) -> exp.Selec
 
 
 def _name(name: str, words: str, counted: Node, value: Node) -> list[Node]:
-    texts = exp.Literal.string(name), exp.Literal.string(words)
-    return [
-        named(made, label)
-        for made, label in zip((*texts, counted, value), ("column", "problem", "rows", "example"), strict=True)
-    ]
+    made = {"column": exp.Literal.string(name), "problem": exp.Literal.string(words), "rows": counted, "example": value}
+    return [named(node, label) for label, node in made.items()]
 
 
 def _flag(condition: Node) -> Node:
@@ -326,14 +323,11 @@ def coverage_to_sql(rules: Rules, asked: Sequence[int], y: str, dialect: str, ta
 
     counted: list[Named] = []
     for place, (name, _) in enumerate(marks):
-        if not opened.is_weighted:
-            counted.append((f"rows_{place}", add_up(name, make_number(1))))
-        else:
+        amount = opened.own(WEIGHT) if opened.is_weighted else make_number(1)
+        counted.append((f"rows_{place}", add_up(name, amount)))
+        if opened.is_weighted:
             squared = exp.Mul(this=opened.own(WEIGHT), expression=opened.own(WEIGHT))
-            counted += [
-                (f"rows_{place}", add_up(name, opened.own(WEIGHT))),
-                (f"squares_{place}", add_up(name, squared)),
-            ]
+            counted.append((f"squares_{place}", add_up(name, squared)))
     source, label, by = opened.source, len(opened.columns), opened.by
     step = [*((name, source.own_column(name)) for name in by), ("truth", _find_truth(source, label, opened.labels))]
     step += [(WEIGHT, source.value(label + 1))] if opened.is_weighted else []
@@ -393,7 +387,6 @@ def _open_table(
 
 
 def _find_refusal(source: TypedTable, columns: Sequence[Column]) -> tuple[Node, tuple[Refusal, ...]]:
-    """Find the first reason to refuse a row."""
     case = exp.Case(ifs=[])
     refusals: list[Refusal] = []
     for place, column in enumerate(columns):
@@ -404,7 +397,6 @@ def _find_refusal(source: TypedTable, columns: Sequence[Column]) -> tuple[Node, 
 
 
 def _find_truth(source: TypedTable, place: int, labels: Sequence[Label]) -> Node:
-    """Find the class of a row's label."""
     ifs = [when(source.is_in(place, [label]), make_number(class_id)) for class_id, label in enumerate(labels)]
     known = exp.Not(this=is_null(source.value(place)))
     return exp.Case(ifs=[*ifs, when(known, make_number(UNKNOWN))])
@@ -425,5 +417,4 @@ def _count_classes(
 
 
 def _make_other(name: str, labels: tuple[Label, ...] | None) -> Column:
-    """Make a column of labels or weights."""
     return Column(-1, name, labels, "float64", True, True, -math.inf, math.inf)

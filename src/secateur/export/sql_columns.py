@@ -16,7 +16,7 @@ import math
 import sqlite3
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, lru_cache
@@ -296,11 +296,9 @@ class AskedTable:
 
     @cached_property
     def _values(self) -> list[str]:
-        """The typed columns, written."""
         return [self._writer.write(self.value(place)) for place in range(len(self._columns))]
 
     def _write_limit(self, limit: float, place: int) -> str:
-        """Write a limit of a column, once."""
         key = limit, place
         if key not in self._limits:
             self._limits[key] = self._writer.write(self._limit(limit, self._columns[place]))
@@ -574,12 +572,9 @@ def _name_numbers(labels: list[str]) -> dict[float, str] | None:
     """Find the category that each number must be; None if that is not clear."""
     named = []
     for label in labels:
-        try:
-            number = Decimal(label.strip())
-        except InvalidOperation:
-            continue
-        if number.is_finite():
-            named.append((float(number), label))
+        with suppress(InvalidOperation):
+            if (number := Decimal(label.strip())).is_finite():
+                named.append((float(number), label))
     found = dict(named)
     return found if found and len(found) == len(named) else None
 
@@ -631,5 +626,4 @@ def _to_moment(text: Node, reading: ColumnParser, dialect: SqlDialect) -> Node:
 
 
 def _moment_type(dialect: SqlDialect) -> Node:
-    """Choose the type of moments that have no time zone."""
     return exp.DataType.Type.TIMESTAMPNTZ if dialect.name == "spark" else TIMESTAMP

@@ -21,6 +21,7 @@ from secateur.results.fidelity import Fidelity
 from secateur.rules.lines import Layout
 from secateur.rules.rules import Rules
 from secateur.tree.paths import Paths
+from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
 from secateur.verify.fields import REASONS, Check
 
@@ -100,13 +101,9 @@ def read_counts(rows: Sequence[Sequence[float] | None], n_rows: int, n_classes: 
 
 def _list_numbers(numbers: NDArray[np.float64]) -> list[float | None] | None:
     """List numbers with None for NaN; one None if there are none at all."""
-    missing = np.isnan(numbers)
-    if missing.all():
+    if np.isnan(numbers).all():
         return None
-    listed = numbers.astype(object)
-    listed[missing] = None
-    values: list[float | None] = listed.tolist()
-    return values
+    return list(map(none_if_nan, numbers.tolist()))
 
 
 def _read_numbers(columns: Mapping[str, Any], name: str, size: int) -> NDArray[np.float64]:
@@ -139,29 +136,19 @@ def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collect
         raise FormatError(
             f"The rules JSON has the reason {foreign[0].kind!r}, which {method!r} never gives; it was edited."
         )
-    _refuse(
-        paths,
-        deletions.deleted != (deletions.why < Why.UNTOUCHED),
-        "says that a deleted condition stays, or that a kept one went",
-    )
+    is_other = deletions.deleted != (deletions.why < Why.UNTOUCHED)
+    _refuse(paths, is_other, "says that a deleted condition stays, or that a kept one went")
     _check_numbers(method, paths, deletions)
     other_branch = deletions.why == Why.SIBLING_LEAF
     node, links = deletions.node, paths.links
     _refuse(paths, other_branch & (node != paths.sibling[links]), "points at another node than the other branch")
-    _refuse(
-        paths,
-        other_branch & (paths.homogeneous[paths.sibling[links]] != paths.leaf_class_of_entry),
-        "says that the other branch has one class, and it has not",
-    )
+    is_mixed = paths.homogeneous[paths.sibling[links]] != paths.leaf_class_of_entry
+    _refuse(paths, other_branch & is_mixed, "says that the other branch has one class, and it has not")
     own = paths.rule.astype(np.int64) * len(paths.sibling)  # a number for each pair of a rule and a node
-    _refuse(
-        paths, (deletions.why == Why.DIRECTION_REFUTES) & ~np.isin(own + node, own + links), "points outside its path"
-    )
-    _refuse(
-        paths,
-        (deletions.why == Why.INSIDE_H) & (node != paths.homogeneous_top[links]),
-        "points at another node than the one below which all leaves have one class",
-    )
+    is_outside = ~np.isin(own + node, own + links)
+    _refuse(paths, (deletions.why == Why.DIRECTION_REFUTES) & is_outside, "points outside its path")
+    is_wrong = (deletions.why == Why.INSIDE_H) & (node != paths.homogeneous_top[links])
+    _refuse(paths, is_wrong, "points at another node than the one below which all leaves have one class")
 
 
 def _check_numbers(method: str, paths: Paths, deletions: Deletions) -> None:
@@ -185,11 +172,8 @@ def check_spending(deletions: Deletions, budget: float) -> None:
     paid = np.isin(deletions.why, (Why.PAID, Why.TOO_DEAR))
     shares = np.stack([deletions.before[paid], deletions.after[paid]])
     went = deletions.why[paid] == Why.PAID
-    if (
-        not ((shares >= 0) & (shares <= 1)).all()
-        or (paid.any() and not budget)
-        or (shares[1][went] > budget + TINY).any()
-    ):
+    are_shares = ((shares >= 0) & (shares <= 1)).all()
+    if not are_shares or (paid.any() and not budget) or (shares[1][went] > budget + TINY).any():
         raise FormatError(
             f"The rules JSON has a deletion that went beyond its budget of {100 * budget:.6g} %; it was edited."
         )
@@ -259,11 +243,9 @@ def _read_layout(tree: Tree, place_of: dict[int, int], sections: Any, lines: lis
         label = lines[rest[defaults.index(None)]]["prediction"]
         raise FormatError(f"The class {label!r} of otherwise is not one of {tree.classes.tolist()}.")
     stands_for = [line["stands_for"] for line in lines]
-    unknown = next(
-        (leaf for some in stands_for for leaf in some if type(leaf) is not int or leaf not in place_of), None
-    )
-    if unknown is not None:
-        raise FormatError(f"A line of the rules JSON stands for node {unknown!r}, which is not a leaf.")
+    for leaf in (leaf for some in stands_for for leaf in some):
+        if type(leaf) is not int or leaf not in place_of:
+            raise FormatError(f"A line of the rules JSON stands for node {leaf!r}, which is not a leaf.")
     if any(sorted(set(some), key=place_of.__getitem__) != some for some in stands_for):
         raise FormatError("A line of the rules JSON names a leaf that it stands for twice, or not in order.")
     nan = float("nan")
@@ -299,7 +281,6 @@ def read_moments(tree: Tree, lines: list[dict[str, Any]]) -> NDArray[np.float64]
 
 
 def _read_stated(value: Any, *, is_share: bool) -> float:
-    """Read the value or the share that a line states."""
     if type(value) not in KNOWN or not math.isfinite(value) or (is_share and not 0 <= value <= 1):
         raise ValueError(f"expected {'a share from 0 to 1' if is_share else 'a finite number'}, found {value!r}")
     return float(value)
@@ -320,8 +301,7 @@ def read_fidelity(rules: Rules, stated: Mapping[str, Any]) -> Fidelity:
         class_ids=np.array(rules.class_ids),
         leaf_counts=of_leaves,
         leaf_ids=leaf_ids,
-        n_building=int(stated["n_building"]),
-        n_neighbours=int(stated["n_neighbours"]),
+        **{name: int(stated[name]) for name in ("n_building", "n_neighbours")},
         expected=float(expected) if is_negative else check_share("expected", expected),
         wanted=None if stated["wanted"] is None else check_share("wanted", stated["wanted"]),
         n_right=right[0],
@@ -348,7 +328,6 @@ def read_fidelity(rules: Rules, stated: Mapping[str, Any]) -> Fidelity:
 
 
 def _read_distances(rules: Rules, stated: Mapping[str, Any]) -> dict[str, float | None]:
-    """Read how far the values of rules and model were apart."""
     mean, largest = stated["mean"], stated["largest"]
     are_numbers = is_number(mean) and is_number(largest)
     if stated["tolerance"] != rules.tolerance or not are_numbers or not 0 <= mean <= largest < np.inf:

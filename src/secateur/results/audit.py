@@ -24,6 +24,7 @@ from secateur.rows.checking import NO_WEIGHT
 from secateur.rows.row_source import GivenRows, RowSource
 from secateur.rules.lines import without_facts
 from secateur.rules.making import Unseen
+from secateur.rules.rule import written_by
 from secateur.rules.rules import Rules
 from secateur.tree.shares import compare_reliability, divide_or_nan
 from secateur.words.conditions import count_of
@@ -237,10 +238,7 @@ class Audit:
             return "\n".join([self._describe_size(), *self._describe_values()])
         return "\n".join([self._describe_size(), *self._describe_rows(), *self._describe_probabilities()])
 
-    def _repr_html_(self) -> str:
-        from secateur.export.html import audit_to_html
-
-        return audit_to_html(self)
+    _repr_html_ = written_by("html:audit_to_html")
 
     @property
     def shortened(self) -> float:

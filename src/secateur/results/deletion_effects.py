@@ -21,7 +21,7 @@ from secateur.rows.checking import NO_WEIGHT
 from secateur.rows.row_source import RowSource
 from secateur.rows.rows import Rows
 from secateur.rules.lines import without_facts
-from secateur.rules.rule import ArrayTable
+from secateur.rules.rule import ArrayTable, written_by
 from secateur.rules.rules import Rules
 from secateur.tree.paths import Paths
 from secateur.tree.shares import none_if_nan
@@ -316,10 +316,7 @@ class Overlaps(ArrayTable[Overlap]):
     def __str__(self) -> str:
         return self.to_text()
 
-    def _repr_html_(self) -> str:
-        from secateur.export.html import overlaps_to_html
-
-        return overlaps_to_html(self)
+    _repr_html_ = written_by("html:overlaps_to_html")
 
     def __repr__(self) -> str:
         return f"<Overlaps: {count_of(len(self), 'pair')} of rules of different classes with rows in common>"

@@ -18,7 +18,7 @@ from secateur.kernels.running import run_witnesses
 from secateur.methods.contract import Problem
 from secateur.methods.monotonicity import decide_monotonicity
 from secateur.results.deletion_effects import EFFECT_NAMES, SET_EFFECT_NAMES, PairEffects, SetEffect
-from secateur.rules.rule import ArrayTable, Framed
+from secateur.rules.rule import ArrayTable, Framed, written_by
 from secateur.tree.shares import compare_reliability, none_if_nan
 from secateur.tree.tree import Label
 from secateur.words.conditions import read_link
@@ -366,15 +366,9 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         kept = None if isinstance(self._problem.evidence, training_evidence.RowEvidence) else self._problem.evidence
         return {**self.__dict__, "_problem": replace(self._problem, evidence=kept)}
 
-    def __repr__(self) -> str:
-        from secateur.export.diagnosis import diagnosis_to_table
+    __repr__ = written_by("diagnosis:diagnosis_to_table")
 
-        return diagnosis_to_table(self)
-
-    def _repr_html_(self) -> str:
-        from secateur.export.diagnosis import diagnosis_to_html
-
-        return diagnosis_to_html(self)
+    _repr_html_ = written_by("diagnosis:diagnosis_to_html")
 
 
 class ForestDiagnosis(Framed, tuple[Diagnosis, ...]):

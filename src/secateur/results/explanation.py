@@ -21,7 +21,7 @@ from secateur.results.answer import describe_rows, find_shown_class
 from secateur.results.fidelity import read_agreement
 from secateur.results.measures import describe_rarer, find_expected
 from secateur.rows.rows import Rows
-from secateur.rules.rule import ArraySequence, Framed, Rule
+from secateur.rules.rule import ArraySequence, Framed, Rule, written_by
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label, Tree
 from secateur.words.conditions import (
@@ -195,10 +195,7 @@ class Explanation:
             lines += ["", "The answer would be another with:", *(f"- {asked}: {name}" for asked, name in ways)]
         return "\n".join(lines) + "\n"
 
-    def _repr_html_(self) -> str:
-        from secateur.export.html import explanation_to_html
-
-        return explanation_to_html(self)
+    _repr_html_ = written_by("html:explanation_to_html")
 
     def __str__(self) -> str:
         return self.text

@@ -24,7 +24,7 @@ from secateur.errors import InputError
 from secateur.results import statistics
 from secateur.results.measures import TOLD, find_flags
 from secateur.results.shifts import find_psi
-from secateur.rules.rule import ArrayTable, Rule
+from secateur.rules.rule import ArrayTable, Rule, written_by
 from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan, fisher_greater, none_if_nan
 from secateur.tree.tree import Label
@@ -551,10 +551,7 @@ class LineAudits(ArrayTable[LineAudit]):
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
 
-    def _repr_html_(self) -> str:
-        from secateur.export.html import audits_to_html
-
-        return audits_to_html(self)
+    _repr_html_ = written_by("html:audits_to_html")
 
 
 def check_since(rules: Rules, since: Any) -> LineAudits | None:

@@ -16,6 +16,7 @@ from secateur.rows.encoding import asked_features
 from secateur.rows.row_source import GivenRows, ModelTerms, Progress
 from secateur.rows.rows import LabelledRows, Rows, apply_tree
 from secateur.rules.lines import Deciding, check_of, without_facts
+from secateur.rules.rule import written_by
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree
 from secateur.verify import Verification
@@ -59,10 +60,7 @@ class ForestAudit:
         """List the numbers by name, ready for JSON."""
         return dict(vars(self))
 
-    def _repr_html_(self) -> str:
-        from secateur.export.html import forest_audit_to_html
-
-        return forest_audit_to_html(self)
+    _repr_html_ = written_by("html:forest_audit_to_html")
 
     def __str__(self) -> str:
         return (
@@ -333,10 +331,7 @@ class ForestRules(Sequence[Rules]):
     def __repr__(self) -> str:
         return f"<ForestRules: {self._summary}>"
 
-    def _repr_html_(self) -> str:
-        from secateur.export.html import forest_to_html
-
-        return forest_to_html(self)
+    _repr_html_ = written_by("html:forest_to_html")
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -49,6 +50,12 @@ class ArraySequence(Sequence[Element]):
 
     def __iter__(self) -> Iterator[Element]:
         return map(self._make, range(len(self)))
+
+
+def written_by(writer: str) -> Callable[[Any], str]:
+    """Make the method that shows an object as a function of the exports writes it, whose module is loaded when asked."""
+    module, _, function = writer.partition(":")
+    return lambda shown: getattr(import_module(f"secateur.export.{module}"), function)(shown)  # type: ignore[no-any-return]
 
 
 class Framed:

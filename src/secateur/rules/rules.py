@@ -24,7 +24,7 @@ from secateur.rules.edits import price_unseen
 from secateur.rules.leaf_rules import LineRules
 from secateur.rules.lines import Deciding, check_of, without_facts
 from secateur.rules.making import Choice, StoredContent
-from secateur.rules.rule import ArraySequence, Rule, Section
+from secateur.rules.rule import ArraySequence, Rule, Section, written_by
 from secateur.rules.writable import Writable
 from secateur.tree.shares import none_if_nan
 from secateur.words.conditions import count_of, read_share
@@ -662,10 +662,7 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
             return f"<Rules: {told}; approximates {self.fidelity.model}: {same} for {agreed}>"
         return f"<Rules: {told}; the tree has {self.tree_rules} rules with {self.tree_conditions}>"
 
-    def _repr_html_(self) -> str:
-        from secateur.export.html import rules_to_html
-
-        return rules_to_html(self)
+    _repr_html_ = written_by("html:rules_to_html")
 
     def __rich__(self) -> Any:
         from secateur.export.text import rules_to_table
