@@ -348,7 +348,7 @@ def _last_doubles(limits: NDArray[np.float64], dtype: str) -> NDArray[np.float64
 
     def numbers(place: NDArray[np.int64]) -> NDArray[np.float64]:
         """Doubles by their place in rising order; 0 is at 0."""
-        return np.sign(place) * np.abs(place).view(np.float64)  # type: ignore[no-any-return]
+        return np.sign(place) * np.abs(place).view(np.float64)
 
     infinite = int(np.float64(np.inf).view(np.int64))
     low, high = np.full(limits.shape, -infinite), np.full(limits.shape, infinite)

@@ -53,9 +53,9 @@ class ArraySequence(Sequence[Element]):
 
 
 def written_by(writer: str) -> Callable[[Any], str]:
-    """Make the method that shows an object as a function of the exports writes it, whose module is loaded when asked."""
+    """Make the method that shows an object as a function of the exports writes it, loaded when it is asked for."""
     module, _, function = writer.partition(":")
-    return lambda shown: getattr(import_module(f"secateur.export.{module}"), function)(shown)  # type: ignore[no-any-return]
+    return lambda shown: getattr(import_module(f"secateur.export.{module}"), function)(shown)
 
 
 class Framed:
