@@ -5,6 +5,7 @@ their number by class is all that the price of an edit takes. Cells of fewer tha
 rows lie in such cells, so are all: they would be the table itself.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,9 @@ def describe_edits(rules: Rules, at_hand: RowsAtHand, *, with_rows: bool) -> dic
         return found
     rounded = None
     if rules.training is not None and rules.tree.n_nodes <= MOST_NODES:
-        try:
+        with suppress(SecateurError):  # no limit has a shorter decimal
             rounded = rules.rounded()
             found["rounding"] = describe_limits(rounded, rules)
-        except SecateurError:
-            pass  # no limit has a shorter decimal
     cells, note = _describe_cells(rules.tree, None if rounded is None else rounded.tree, at_hand)
     return found | {"cells": cells, "cells_note": note}
 
@@ -156,7 +155,7 @@ def describe_groups(rules: Rules, X: Any, at_hand: RowsAtHand, groups_by: Any) -
     name, group_of = find_groups(groups_by, X, rows.X.n_rows)
     told = rules.class_ids[rules.find_lines(rows.X)]
     own = check_labels(rules.tree, rows.y, rows.X.n_rows)
-    n_classes, of = rules.tree.n_classes, rules.making.of
+    n_classes, of, right = rules.tree.n_classes, rules.making.of, told == own
     classes = np.argsort(-np.bincount(own, minlength=n_classes), kind="stable")[:MOST_CLASSES].tolist()
     classes = [of] if of is not None and n_classes == 2 else sorted(classes)
     names, place = np.unique(group_of.astype(str), return_inverse=True)
@@ -174,12 +173,7 @@ def describe_groups(rules: Rules, X: Any, at_hand: RowsAtHand, groups_by: Any) -
         "sizes": sizes[shown].tolist(),
         "n_left_out": len(names) - len(shown),
         "classes": [
-            {
-                "class": one,
-                "told": count(told == one),
-                "own": count(own == one),
-                "found": count((told == one) & (own == one)),
-            }
+            {"class": one, "told": count(told == one), "own": count(own == one), "found": count(right & (own == one))}
             for one in classes
         ],
     }

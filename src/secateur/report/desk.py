@@ -78,7 +78,6 @@ class Desk:
         return self.trainings[place]
 
     def _find_list(self, place: int) -> tuple[Rules, RowsAtHand]:
-        """Find the list that the page begins with, with its rows."""
         if place not in self._lists:
             shown = self.trainings[place]
             given, at_hand = find_list(shown.rules, shown.X, shown.y)
@@ -91,27 +90,22 @@ class Desk:
         edited = rules.replay(read_journal(asked))
         if asked.get("lines") is not None:
             edited = edited.limit(lines=asked["lines"], reason=str(asked.get("reason", "")))
-        groups_by = self.trainings[place].page.get("groups_by")
+        shown, groups = self.trainings[place], None
+        if (groups_by := shown.page.get("groups_by")) is not None:
+            groups = describe_groups(edited, shown.X, at_hand, groups_by)
         try:
             regions, note = edited.changed(), ""
         except InputError as error:
             regions, note = (), str(error)
         return {
-            "list": {
-                **describe_list(edited, at_hand, at_hand.audit(edited), None),
-                **describe_limits(edited, rules),
-            },
+            "list": describe_list(edited, at_hand, at_hand.audit(edited), None) | describe_limits(edited, rules),
             "journal": [edit.to_dict() for edit in edited.journal],
             "price": {"training": _describe_price(edited.price), "unseen": _describe_price(edited.unseen_price)},
-            "regions": [
-                {"text": one.text, "tree": one.tree_class, "list": one.list_class} for one in regions[:SHOWN_REGIONS]
-            ],
+            "regions": [{"text": r.text, "tree": r.tree_class, "list": r.list_class} for r in regions[:SHOWN_REGIONS]],
             "n_regions": len(regions),
             "regions_note": note,
             "guarantee": edited.guarantee,
-            "groups": None
-            if groups_by is None
-            else describe_groups(edited, self.trainings[place].X, at_hand, groups_by),
+            "groups": groups,
         }
 
     def _fit_again(self, place: int, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,16 +124,15 @@ class Desk:
         other = asked.get("other")
         if type(other) is not int:
             raise InputError(f"Expected the number of another training, found {other!r}.")
-        pair = self._find(other), self._find(place)
+        old, new = self._find(other), self._find(place)
         lists = [self._find_list(one)[0] for one in (other, place)]
         difference = lists[0].diff(lists[1])
-        old, new = pair
         is_same = old.X is not None and new.X is not None and np.array_equal(old.y, new.y)
         if is_same:
             difference = replace(difference, swaps=compare_answers(lists[0], lists[1], old.X, old.y, new.X))
         no_swaps = "" if is_same else "Both have no rows in common, so which rows change their answer is unknown."
         return {
-            "names": [one.name for one in pair],
+            "names": [old.name, new.name],
             "texts": [rules.to_text(width=52) for rules in lists],
             "told": f"{difference}\n{no_swaps}".rstrip(),
         }
@@ -149,7 +142,7 @@ def _describe_price(price: Price | None) -> dict[str, Any] | None:
     """Describe a price: the rows, those with another class, and by class those caught and lost."""
     if price is None:
         return None
-    counted = {"caught": known_numbers(price.caught), "lost": known_numbers(price.lost)}
+    counted = {name: known_numbers(getattr(price, name)) for name in ("caught", "lost")}
     return {"rows": price.rows, "differs": price.differs, **counted}
 
 

@@ -61,9 +61,8 @@ class Field:
 
     def record(self, usual: Entry) -> dict[str, Any]:
         """Give the field as plain values; None stands for no bound."""
-        own, known, moment = self.reading, None, None
-        if own is not None and own.is_moment:
-            moment = {"kind": own.kind, "step": own.step}
+        own, known = self.reading, None
+        moment = {"kind": own.kind, "step": own.step} if own is not None and own.is_moment else None
         if self.held is not None:
             claims = [{"text": str(claim), **self._record_region(claim.region)} for claim in self.claims]
             known = {**self._record_region(self.held), "claims": claims}
@@ -197,8 +196,7 @@ def _pick_of_group(field: Field, usual: Entry, asked: dict[int, Region]) -> int 
             for feature, region in asked.items()
         )
 
-    order = [int(usual or 0), *field.choices]
-    return next((place for place in order if allows(place)), None)
+    return next(filter(allows, [int(usual or 0), *field.choices]), None)
 
 
 def _allows(tree: Tree, field: Field, entry: Entry, region: Region) -> bool:
@@ -224,8 +222,7 @@ def _pick_entry(tree: Tree, field: Field, region: Region) -> Entry:
 def _number_in_cell(field: Field, codes: list[int]) -> float | None:
     limits = (-math.inf, *field.cuts, math.inf)
     for code in codes:
-        low = max(limits[code], math.nextafter(field.ends[0], -math.inf))
-        high = min(limits[code + 1], field.ends[1])
+        low, high = max(limits[code], math.nextafter(field.ends[0], -math.inf)), min(limits[code + 1], field.ends[1])
         if low < high:
             return pick_number(low, high, "float64", None)
     return None

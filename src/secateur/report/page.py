@@ -89,10 +89,8 @@ def _shrink(source: str) -> str:
 def _template(name: str) -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    loader = FileSystemLoader(TEMPLATES)
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    how = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, **how)
     environment.globals |= {"LONG": LONG, "N_COLOURS": N_COLOURS, "FEW_ROWS": FEW_ROWS}
     environment.filters |= {
         "amount": read_amount,
@@ -152,9 +150,7 @@ def _read_rule(summary: Mapping[str, Any], place: int) -> dict[str, Any]:
         "leaf": rule["leaf"],
         "class_id": rule["class"],
         "kept": _join_links(summary, [link for link in rule["links"] if link not in gone], why),
-        "gone": [
-            {"text": tree["conditions"][link], "why": why.get(link, "")} for link in rule["links"] if link in gone
-        ],
+        "gone": [{"text": tree["conditions"][n], "why": why.get(n, "")} for n in rule["links"] if n in gone],
         **{name: rule[name] for name in ("support", "source_support", "assimilated_into", "d_limits", "aside")},
         "reliability": rule["hits"] / rule["support"] if rule["support"] else None,
         "source_reliability": rule["source_hits"] / rule["source_support"] if rule["source_support"] else None,
@@ -250,9 +246,8 @@ class Report:
             return f"<Report: {summary['title']!r}, {summary['n_rules']} rules, of {summary['n_leaves']} leaves>"
         shown = summary["lists"][summary["list"]]
         n_sections = len(shown["sections"])
-        listed = count_of(shown["n_rules"], "rule") + (
-            f" in {n_sections} sections" if n_sections > 1 else " and otherwise"
-        )
+        parts = f"in {n_sections} sections" if n_sections > 1 else "and otherwise"
+        listed = f"{count_of(shown['n_rules'], 'rule')} {parts}"
         return f"<Report: {summary['title']!r}, {listed}, of {summary['size']['n_rules']} leaves>"
 
 

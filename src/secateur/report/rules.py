@@ -124,9 +124,7 @@ def describe_list(rules: Rules, at_hand: RowsAtHand, audit: Audit | None, texts:
         record["unseen"] = None if rules.unseen is None else known_numbers(rules.unseen.counts[line.index])
     faithful, right = _describe_trust(rules, at_hand, audit)
     return {
-        "budget": rules.budget,
-        "is_exact": rules.is_exact,
-        "guarantee": rules.guarantee,
+        **{name: getattr(rules, name) for name in ("budget", "is_exact", "guarantee")},
         "facts": [one for one in list_facts(rules.tree) if rules.assumes([one])],
         "tolerance": rules.tolerance if rules.keeps_shares else None,
         "n_rules": len(rules),
@@ -172,13 +170,8 @@ def _find_deciding_leaves(rules: Rules, at_hand: RowsAtHand) -> list[set[int]]:
 
 def _measure(audit: Audit) -> dict[str, Any]:
     """Take from an audit how often a list differs from the tree, and how often it is right, in percent."""
-    low, high = audit.agreement_interval
-    return {
-        "disagreement": 100.0 - audit.agreement,
-        "disagreement_interval": [100.0 - high, 100.0 - low],
-        "accuracy": audit.accuracy,
-        "delta_accuracy": audit.delta_accuracy,
-    }
+    apart = {"disagreement": 100.0 - audit.agreement, "disagreement_interval": list(audit.difference_interval)}
+    return {**apart, "accuracy": audit.accuracy, "delta_accuracy": audit.delta_accuracy}
 
 
 def _describe_trust(rules: Rules, at_hand: RowsAtHand, audit: Audit | None) -> tuple[str, str]:
@@ -262,9 +255,8 @@ def describe_effects(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     evidence = RowEvidence(rules.tree, training.X, class_ids, training.sample_weight)
     _, counts = count_without_one(evidence, paths)
     hits = counts[np.arange(len(counts)), paths.leaf_class_of_entry]
-    bounds = paths.offsets[1:-1]
-    lists = {"support": counts.sum(axis=1), "hits": hits}
-    return found | {name: [known_numbers(part) for part in np.split(one, bounds)] for name, one in lists.items()}
+    lists = {"support": counts.sum(axis=1), "hits": hits}.items()
+    return found | {name: [known_numbers(part) for part in np.split(one, paths.offsets[1:-1])] for name, one in lists}
 
 
 def merge_conditions(whole: Rules, lists: Iterable[Rules]) -> dict[str, str]:

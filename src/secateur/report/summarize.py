@@ -115,7 +115,7 @@ def summarize(
         ],
         "list": place,
         "list_note": note,
-        "method": {"name": method.name, "summary": method.summary, "preserves": method.preserves},
+        "method": {name: getattr(method, name) for name in ("name", "summary", "preserves")},
         "guarantee": whole.guarantee,
         "is_exact": method.is_exact,
         "parameters": {
@@ -139,8 +139,7 @@ def summarize(
             "n_training": None if at_hand.training is None else at_hand.training.X.n_rows,
             "is_training": at_hand.is_training,
             "is_unseen": given.unseen is not None,
-            "is_ranked": whole.is_ranked,
-            "is_weighted": whole.is_weighted,
+            **{name: getattr(whole, name) for name in ("is_ranked", "is_weighted")},
             "note": at_hand.note,
         },
         "rules": leaf_rules,

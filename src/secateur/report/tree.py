@@ -28,9 +28,7 @@ def describe_tree(rules: Rules) -> dict[str, Any]:
     tree, paths = rules.tree, rules.paths
     nodes = range(1, tree.n_nodes)
     return {
-        "dtype": tree.dtype,
-        "depth": tree.depth,
-        "n_features": tree.n_features,
+        **{name: getattr(tree, name) for name in ("dtype", "depth", "n_features")},
         "left": tree.children_left.tolist(),
         "right": tree.children_right.tolist(),
         "feature": tree.feature.tolist(),
@@ -134,10 +132,9 @@ def _describe(
     else:
         values = read(feature)[here].astype(np.float64)
         edges, line, bins = _bin_numbers(values, float(tree.upper[node]))
-        record: dict[str, Any] = {"edges": edges, "line": line}
-        return record | _count(bins, len(edges), class_ids, weight, tree.n_classes)
-    record = {"codes": listed, "left": [int(left_of_all[code]) for code in listed]}
-    return record | _count(bins, len(listed) + 1, class_ids, weight, tree.n_classes)
+        return {"edges": edges, "line": line, **_count(bins, len(edges), class_ids, weight, tree.n_classes)}
+    counted = _count(bins, len(listed) + 1, class_ids, weight, tree.n_classes)
+    return {"codes": listed, "left": [int(left_of_all[code]) for code in listed], **counted}
 
 
 def _bin_numbers(values: NDArray[np.float64], limit: float) -> tuple[list[float], int, NDArray[np.int64]]:
@@ -195,6 +192,5 @@ def _count(
         columns.append((counts.sum(axis=1) - counts[:, shown].sum(axis=1))[:, None])
         classes.append(-1)
     whole = np.concatenate(columns, axis=1)
-    if not whole[-1].any():
-        whole = whole[:-1]
+    whole = whole if whole[-1].any() else whole[:-1]
     return {"classes": classes, "counts": [known_numbers(np.round(row, 4)) for row in whole.tolist()]}

@@ -1,6 +1,7 @@
 """The page of rules that predict numbers: the lines, and how the targets of each are spread around its value."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,16 @@ from secateur.words.plain_words import read_amount
 
 N_BINS = 40
 WIDTH, HEIGHT = 260, 34
+SHOWN = {"number": "number", "heading": "heading", "value": "class_name", "asked": "asked", "rows": "rows"}
 
 
+@dataclass(frozen=True)
 class _Histogram:
     """Counts rows by line and by place of their target between the least and the largest value."""
 
+    rules: Rules
+    limits: NDArray[np.float64]
     features = None
-
-    def __init__(self, rules: Rules, limits: NDArray[np.float64]) -> None:
-        self.rules, self.limits = rules, limits
 
     def count(self, listed: Any) -> NDArray[np.float64]:
         line = self.rules.find_lines(listed.rows)
@@ -63,8 +65,7 @@ def summarize_values(
         warned = map(str, compare_with_mean(audit.rmse, audit.baseline))
         if X is not None or rules.unseen is None:  # else unseen rows come first
             after = [describe_measured(audit, f"{audit.n_rows:,} {which}"), *warned, *after]
-        spread = _count(rules, given)
-        spread["rows"] = which
+        spread = {**_count(rules, given), "rows": which}
     return {
         "kind": "values",
         "version": __version__,
@@ -74,11 +75,7 @@ def summarize_values(
         "n_leaves": rules.tree_rules,
         "lines": [
             {
-                "number": line.number,
-                "heading": line.heading,
-                "value": line.class_name,
-                "asked": line.asked,
-                "rows": line.rows,
+                **{name: getattr(line, own) for name, own in SHOWN.items()},
                 "prediction": float(rules.answers[line.number - 1]),
             }
             for line in listing.lines
@@ -91,7 +88,6 @@ def summarize_values(
 
 
 def _count(rules: Rules, given: GivenRows) -> dict[str, Any]:
-    """Count the targets of each line between the least and the largest of all."""
     values = rules.answers
     with rules._open(*given) as rows:
         tree = without_facts(rules.tree)

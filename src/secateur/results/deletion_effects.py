@@ -158,13 +158,11 @@ class PairEffects(ArrayTable[PairEffect]):
         return len(self.leaf_ids)
 
     def _make(self, place: int) -> PairEffect:
-        size = none_if_nan(self.effect_size[place])
-        one, two = self._alone[place].tolist()
-        left, right = self.link_ids[place].tolist()
+        size, links = none_if_nan(self.effect_size[place]), self.link_ids[place].tolist()
         return PairEffect(
             leaf_id=int(self.leaf_ids[place]),
-            link_ids=(left, right),
-            alone=None if size is None else (one, two),
+            link_ids=(links[0], links[1]),
+            alone=None if size is None else tuple(self._alone[place].tolist()),
             effect_size=size,
             effect=SET_EFFECT_NAMES.get(float(self._sides[place])),
             interaction=none_if_nan(self.interaction[place]),
@@ -195,15 +193,12 @@ class PairEffects(ArrayTable[PairEffect]):
 
     def _list_columns(self) -> dict[str, list[Any]]:
         read = cache(partial(read_link, self._tree, self._paths))
-        alone = [[none_if_nan(size) for size in column.tolist()] for column in self._alone.T]
+        alone, links = [[*map(none_if_nan, column.tolist())] for column in self._alone.T], self.link_ids.T.tolist()
         return {
             "leaf_id": self.leaf_ids.tolist(),
-            "first_id": self.link_ids[:, 0].tolist(),
-            "second_id": self.link_ids[:, 1].tolist(),
-            "first": [read(link) for link in self.link_ids[:, 0].tolist()],
-            "second": [read(link) for link in self.link_ids[:, 1].tolist()],
-            "first_alone": alone[0],
-            "second_alone": alone[1],
+            **dict(zip(("first_id", "second_id"), links, strict=True)),
+            **dict(zip(("first", "second"), ([*map(read, side)] for side in links), strict=True)),
+            **dict(zip(("first_alone", "second_alone"), alone, strict=True)),
             "effect_size": [none_if_nan(size) for size in self.effect_size.tolist()],
             "effect": list(map(SET_EFFECT_NAMES.get, self._sides.tolist())),
             "interaction": [none_if_nan(size) for size in self.interaction.tolist()],
@@ -275,21 +270,18 @@ class Overlaps(ArrayTable[Overlap]):
         return len(self.rows)
 
     def _make(self, place: int) -> Overlap:
-        first, second = int(self.first[place]), int(self.second[place])
-        rows = float(self.rows[place])
+        first, second, rows = int(self.first[place]), int(self.second[place]), float(self.rows[place])
         classes = self._rules[first].prediction, self._rules[second].prediction
         return Overlap(first, second, *classes, rows, rows / self.total)
 
     def _list_columns(self) -> dict[str, list[Any]]:
         tree = self._rules.tree
-        first, second = (self._rules.class_ids[place] for place in (self.first, self.second))
+        sides = {"first": self.first, "second": self.second}
+        classes = {name: self._rules.class_ids[place] for name, place in sides.items()}
         return {
-            "first": (self.first + 1).tolist(),
-            "second": (self.second + 1).tolist(),
-            "first_prediction": tree.classes[first].tolist(),
-            "second_prediction": tree.classes[second].tolist(),
-            "first_class_name": [tree.class_names[class_id] for class_id in first.tolist()],
-            "second_class_name": [tree.class_names[class_id] for class_id in second.tolist()],
+            **{name: (place + 1).tolist() for name, place in sides.items()},
+            **{f"{name}_prediction": tree.classes[own].tolist() for name, own in classes.items()},
+            **{f"{name}_class_name": [tree.class_names[one] for one in own] for name, own in classes.items()},
             "rows": self.rows.tolist(),
             "share": (self.rows / self.total).tolist(),
         }

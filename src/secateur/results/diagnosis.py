@@ -125,12 +125,11 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
         self.tree, self.tolerance = problem.tree, tolerance
         self._problem, self._paths = problem, problem.paths
         paths, n_classes = problem.paths, problem.tree.n_classes
-        if problem.evidence is not None:
-            self._leaf_counts, counts = training_evidence.count_without_one(problem.evidence, paths)
-        else:
-            self._leaf_counts = np.full((paths.n_rules, n_classes), np.nan)
-            counts = np.full((len(paths.links), n_classes), np.nan)
         evidence = problem.evidence
+        if evidence is not None:
+            self._leaf_counts, counts = training_evidence.count_without_one(evidence, paths)
+        else:
+            self._leaf_counts, counts = (np.full((n, n_classes), np.nan) for n in (paths.n_rules, len(paths.links)))
         of_rows = isinstance(evidence, training_evidence.RowEvidence) and evidence.weights is not None
         self.is_weighted = of_rows or (isinstance(evidence, Evidence) and evidence.is_weighted)
         self._support_without = counts.sum(axis=1)
@@ -399,9 +398,8 @@ def _monotone(problem: Problem) -> NDArray[np.bool_] | None:
     found = decide_monotonicity(problem, signs.tolist())
     if not found.holds:
         return np.zeros(len(problem.paths.links), dtype=bool)
-    entries = enumerate(problem.paths.rule.tolist())
-    refuting = [found.find_refuting_link(rule, np.array([entry])) for entry, rule in entries]
-    return np.array(refuting, dtype=np.int64) < 0
+    rules = problem.paths.rule.tolist()
+    return np.array([found.find_refuting_link(rule, np.array([n])) for n, rule in enumerate(rules)], np.int64) < 0
 
 
 def _find_certified_by_rows(

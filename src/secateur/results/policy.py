@@ -217,7 +217,6 @@ class _Parser:
         return self.make_line(label, text, [self.read_condition(one) for one in self.split(asked[0], r"\band\b")])
 
     def make_line(self, label: str, text: str, conditions: Sequence[PolicyCondition]) -> PolicyLine:
-        """Make a line of a label that must be known."""
         known = _pick(_unquote(label), self.labels, "label", "labels", text)
         return PolicyLine(self.labels[known], label, tuple(conditions))
 
