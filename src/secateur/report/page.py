@@ -89,7 +89,7 @@ def _shrink(source: str) -> str:
 def _template(name: str) -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    how = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
+    how: Any = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
     environment = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, **how)
     environment.globals |= {"LONG": LONG, "N_COLOURS": N_COLOURS, "FEW_ROWS": FEW_ROWS}
     environment.filters |= {
