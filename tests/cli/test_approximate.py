@@ -210,6 +210,9 @@ def test_simplify_takes_a_forest_here_or_names_the_command(run: Any, files: Path
         "forest.skops is of several trees, which a short list approximates: leave out what is about one tree"
         in complaint
     )
+    code, _, complaint = run("simplify", rows, "--target", "state", "--model", model, "--holdout", "0")
+    assert code == 2
+    assert "Expected held_out as a share between 0 and 1" in complaint
     code, _, complaint = run("simplify", "--model", model)
     assert code == 2
     assert "`secateur approximate MODEL DATA` approximates it by a short list" in complaint

@@ -681,6 +681,8 @@ def test_the_next_command_makes_the_same_rules(files: Path, tmp_path: Path) -> N
     assert (tmp_path / "asked.json").read_bytes() == (tmp_path / "again.json").read_bytes()
     named = invoke("simplify", *run(files)[1:], "--model", files / "model.skops", "--budget", "0.02").stdout
     assert f"--model {files / 'model.skops'} --budget 0.02 --report" in named
+    of_costs = invoke("simplify", *run(files)[1:], "--cost", "missed default = 5").stdout
+    assert "--cost 'missed default = 5' --report" in of_costs
 
 
 def test_compare_says_which_method_cannot_be_used(tmp_path: Path) -> None:

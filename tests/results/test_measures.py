@@ -139,6 +139,8 @@ def test_the_cheapest_cut_off_is_found_by_trying_all(data: st.DataObject) -> Non
     assert found.price_always == pytest.approx(price(np.ones(len(rows), dtype=bool)))
     assert found.price_never == pytest.approx(price(np.zeros(len(rows), dtype=bool)))
     assert found.price <= min(found.price_always, found.price_never) + 1e-12
+    said = "the list's own classes are already the cheapest" in str(found)
+    assert said == (found.price_of_classes < found.price + 1e-9) != ("this cut-off is the cheapest" in str(found))
 
 
 def test_costs_that_cannot_be_read_are_named() -> None:

@@ -30,6 +30,14 @@ def test_other_rows_are_named_first_and_counts_have_their_classes() -> None:
         assert shuffled
 
 
+def test_numbers_of_rows_and_classes_that_are_numbers_are_told_apart() -> None:
+    rows = np.arange(8.0)[:, None]
+    labels = np.repeat([0, 1], 4)
+    rules = secateur.simplify(DecisionTreeClassifier().fit(rows, labels), rows, labels, each_leaf=True)
+    (failure, *_) = rules.verify(rows, 1 - labels).failures
+    assert failure.endswith("4 of class 1 of these rows, but states 4 of class 0 and 0 of class 1.")
+
+
 def test_a_list_does_not_claim_one_for_each_leaf() -> None:
     table = secateur.datasets.load("weather")
     X, y = table.X, table.y

@@ -117,6 +117,7 @@ def simplify_command(
     again = (
         *(() if model is None else ("--model", str(model))),
         *(word for one in fact or () for word in ("--fact", one)),
+        *(word for one in asking.cost or () for word in ("--cost", one)),
         *options.spell(making, replace(used, target=None), growing, reading, trusting),
     )
     asked = {**making.arguments, **({"facts": fact} if fact else {})}
@@ -132,7 +133,7 @@ def simplify_command(
 
         if splitting.split_by is not None or splitting.group is not None:
             raise ParameterError("--split-by and --group are for one tree: leave them out.")
-        held_out = splitting.holdout or 0.25
+        held_out = 0.25 if splitting.holdout is None else splitting.holdout
         wanted: dict[str, Any] = {"otherwise": making.otherwise, "seed": growing.seed, "holdout": held_out}
         wishes = approximate.Wishes(used.target, used.drop, **wanted)
         given = (brought, model, data, used, wishes, writing, reading, trusting)

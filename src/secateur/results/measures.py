@@ -320,15 +320,14 @@ class Cutoff:
     rows: str  # that were priced
 
     def __str__(self) -> str:
+        others = f"always saying {self.of} {self.price_always:.3g}, always saying {self.other} {self.price_never:.3g}."
+        each = f"{self.price:.3g} for each of {self.rows}"
+        if self.price_of_classes <= self.price * (1 + 1e-9):
+            return f"Costs: the list's own classes are already the cheapest, {each}; {others}"
         which = "line" if len(self.lines) == 1 else "lines"
         said = f"from a share of {read_share(self.share)} on ({which} {', '.join(map(str, self.lines))})"
-        if not self.lines:
-            said = "for no line"
-        return (
-            f"Costs: saying {self.of} {said} costs {self.price:.3g} for each of {self.rows}, on which this cut-off is "
-            f"the cheapest; the classes of the list cost {self.price_of_classes:.3g}, always saying {self.of} "
-            f"{self.price_always:.3g}, always saying {self.other} {self.price_never:.3g}."
-        )
+        said = f"saying {self.of} {said if self.lines else 'for no line'} costs {each}, on which this cut-off is"
+        return f"Costs: {said} the cheapest; the classes of the list cost {self.price_of_classes:.3g}, {others}"
 
 
 def parse_costs(rules: Rules, stated: Sequence[str]) -> dict[int, float]:

@@ -257,8 +257,9 @@ def describe_difference(
     """Say how many rows of each class something covers or decides, where that is not what it states."""
     differing = np.flatnonzero(~np.isclose(again, stated, rtol=ROUNDING, atol=ROUNDING))
     shown = np.arange(len(classes)) if len(classes) <= SHOWN_CLASSES else differing[:SHOWN_CLASSES]
+    of = "" if all(any(map(str.isalpha, one)) for one in classes) else "of class "  # "2 0" cannot be read
     counted, told = (
-        _join([f"{counts[place]:,.10g} {classes[place]}" for place in shown.tolist()]) for counts in (again, stated)
+        _join([f"{counts[place]:,.10g} {of}{classes[place]}" for place in shown.tolist()]) for counts in (again, stated)
     )
     return f"{what} {WORDS[name]} {counted} of these rows, but states {told}."
 
