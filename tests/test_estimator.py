@@ -740,6 +740,38 @@ def test_a_pipeline_of_one_tree_is_read_as_that_tree() -> None:
     assert np.array_equal(model.predict(X), secateur.simplify(tree, X, y).predict(X))
 
 
+def test_every_seed_of_scikit_learn_chooses_the_rows_that_are_held_out() -> None:
+    X, y = load_iris(return_X_y=True)
+
+    def held(seed: Any) -> list[int]:
+        model = RuleClassifier(holdout=0.25, random_state=seed).fit(X, y)
+        assert model.rules_.verify(X[model.training_rows_], y[model.training_rows_])
+        return list(model.training_rows_)
+
+    assert held(3) == held(np.int64(3)) == held(np.random.RandomState(3))
+    assert held(3) != held(4)
+    assert held(None) == held(0)
+    for wrong, words in {"x": "'x' cannot be used to seed", -1: "Seed must be between 0 and"}.items():
+        with pytest.raises(ValueError, match=words):
+            RuleClassifier(holdout=0.25, random_state=wrong).fit(X, y)
+
+
+def test_a_forest_is_approximated_with_the_given_seed() -> None:
+    X, y = load_iris(return_X_y=True)
+    forest = FrozenEstimator(RandomForestClassifier(5, random_state=0).fit(X, y))
+
+    def seed_of(random_state: Any) -> int | None:
+        fidelity = RuleClassifier(forest, random_state=random_state).fit(X, y).rules_.fidelity
+        assert fidelity is not None
+        return fidelity.seed
+
+    assert seed_of(None) == seed_of(0) == 0
+    assert seed_of(np.int64(7)) == 7
+    assert seed_of(np.random.RandomState(1)) == seed_of(np.random.RandomState(1)) != seed_of(np.random.RandomState(2))
+    with pytest.raises(ParameterError, match="Expected random_state as a whole number"):
+        seed_of("x")
+
+
 def test_rows_that_are_held_out_are_counted_and_not_fitted() -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     weights = np.random.default_rng(0).random(len(y)) + 0.5
@@ -757,7 +789,10 @@ def test_rows_that_are_held_out_are_counted_and_not_fitted() -> None:
             sample_weight=None if weight is None else weight[np.sort(kept)],
         )
         assert (again.predict(rows) == model.predict(rows)).all()
-    assert RuleClassifier().fit(X, y).rules_.unseen is None
+        assert np.array_equal(model.training_rows_, np.sort(kept))
+    model = RuleClassifier(random_state=3).fit(X, y)
+    assert model.rules_.unseen is None
+    assert model.training_rows_ is None
     with pytest.raises(ParameterError, match="holdout is for a tree that is fitted here"):
         RuleClassifier(FrozenEstimator(DecisionTreeClassifier().fit(X, y)), holdout=0.25).fit(X, y)
     with pytest.raises(InputError, match=r"Cannot hold out a share of 0\.9 of 4 rows"):

@@ -19,7 +19,7 @@ from sklearn.base import (
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -117,6 +117,7 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         if len(left):
             X, X_new, y, y_new = _safe_indexing(X, kept), _safe_indexing(X, left), y[kept], y[left]
             weights, weights_new = (None, None) if weights is None else (weights[kept], weights[left])
+        self.training_rows_ = kept if len(left) else None
         _set_seeds(fitted, self.random_state)
         fitted.fit(X, y, **self._route(fitted, weights, fit_params))
         if is_ensemble(_thaw(fitted)):
@@ -139,10 +140,9 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             return every, every[:0]
         if isinstance(fitted, FrozenEstimator) or is_ensemble(fitted):
             raise ParameterError("holdout is for a tree that is fitted here: leave it out, and call rules_.measure.")
-        seed = self.random_state if isinstance(self.random_state, int) else 0
+        random, strata = check_random_state(self.random_state or 0), None if self._is_regression else y
         try:
-            strata = None if self._is_regression else y
-            kept, left = train_test_split(every, test_size=share, stratify=strata, random_state=seed)
+            kept, left = train_test_split(every, test_size=share, stratify=strata, random_state=random)
         except ValueError as error:
             raise InputError(f"Cannot hold out a share of {share:g} of {len(y):,} rows: pass less, or 0.") from error
         return np.sort(kept), np.sort(left)
@@ -246,10 +246,11 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
                     f"{type(fitted).__qualname__} is approximated, and {name} is for one tree: leave it out, or pass "
                     "fidelity or max_rules."
                 )
-        seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else 0
+        seed = self.random_state or 0
+        seed = seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed
         own = ("tolerance",) if self._is_regression else ("otherwise", "class_names")
         wishes = {name: getattr(self, name) for name in ("fidelity", "max_rules", "feature_names", *own)}
-        return approximate(fitted, X, y, random_state=int(seed), **wishes).without_rows()
+        return approximate(fitted, X, y, random_state=seed, **wishes).without_rows()
 
     def _tree_to_fit(self) -> Any:
         """The estimator, or the default one."""
@@ -259,23 +260,19 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         tree = (DecisionTreeRegressor if self._is_regression else DecisionTreeClassifier)(max_depth=DEFAULT_DEPTH)
         return tree.set_fit_request(sample_weight=True) if get_config()["enable_metadata_routing"] else tree
 
-    def _check_targets(self, y: NDArray[Any]) -> None:
-        if not self._is_regression:
-            check_classification_targets(y)
-
     def _check_training_rows(self, fitted: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return the rows as the estimator takes them, and the labels as one column."""
         if not _reads_numbers(fitted):
             validate_data(self, X, y, skip_check_array=True)
             labels = column_or_1d(y, warn=True)
-            self._check_targets(labels)
-            return X, labels
-        _refuse_text(X)
-        finite = {"ensure_all_finite": _finite_rule(fitted), "y_numeric": self._is_regression}
-        numbers, labels = validate_data(self, X, y, **finite)
-        self._check_targets(labels)
-        # A frame has names, and types that mark whole numbers.
-        return (numbers if frame_columns(X) is None else X), labels
+        else:
+            _refuse_text(X)
+            finite = {"ensure_all_finite": _finite_rule(fitted), "y_numeric": self._is_regression}
+            numbers, labels = validate_data(self, X, y, **finite)
+            X = numbers if frame_columns(X) is None else X  # a frame has names, and types that mark whole numbers
+        if not self._is_regression:
+            check_classification_targets(labels)
+        return X, labels
 
     def _check_rows(self, X: Any) -> Any:
         """Return rows to predict as the rules take them."""
@@ -383,7 +380,10 @@ class RuleClassifier(ClassifierMixin, _RuleEstimator):  # type: ignore[misc]
     estimator_ : estimator
         The fitted tree or pipeline.
     rules_ : Rules
-        Its rules after deletion. They do not hold the training rows: pass them to ``rules_.verify(X, y)``.
+        Its rules after deletion. They do not hold the training rows: ``rules_.verify`` takes
+        them, without those that ``holdout`` set aside.
+    training_rows_ : ndarray of int, or None
+        Places of the rows that ``holdout`` left to fit to, in order; None if those are all.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -510,6 +510,8 @@ class RuleRegressor(RegressorMixin, _RuleEstimator):  # type: ignore[misc]
         The fitted tree or pipeline.
     rules_ : Rules
         Its rules after deletion, without the training rows.
+    training_rows_ : ndarray of int, or None
+        As of :class:`RuleClassifier`.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only when all column names of the training rows were texts.
