@@ -222,7 +222,7 @@ DEFAULT_TOLERANCE = 0.05  # the ε of methods that have one; and how far is far 
 class Method(ABC):
     """A deletion method: its fields are its settings, declared with their bounds.
 
-    A file in this package that ends in ``METHODS = (…,)`` adds some; nothing else needs an edit.
+    A file in this package that ends in ``METHODS = (…,)`` adds some; docs/development.md says what else to edit.
     """
 
     name: ClassVar[str]  # in simplify(method=...)

@@ -1,7 +1,7 @@
 """The independent checker: prove what rules promise again, from the tree and the rows.
 
-It shares nothing with the code that deletes and chooses: it imports only the tree and numpy, works out paths, boxes and
-counts anew, and decides exactness by comparing every rule's box with every leaf's box.
+It shares nothing with the code that deletes and chooses: it imports only the tree, its facts, errors and numpy, works
+out paths, boxes and counts anew, and decides exactness by comparing every rule's box with every leaf's box.
 """
 
 from secateur.verify.case import Verification
