@@ -106,7 +106,6 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
 
 
 def _find_booster(model: Any) -> tuple[Any, list[Label]]:
-    """Return the booster of a model, and its labels."""
     known = reading.ancestor_names(model, "lightgbm")
     is_many = "CVBooster" in known
     hint = "Pass one of its boosters." if is_many else "Ranking predicts neither classes nor values."
@@ -114,8 +113,7 @@ def _find_booster(model: Any) -> tuple[Any, list[Label]]:
     if "Booster" in known:
         return model, [0, 1]
     reading.check_fitted(model, model.__sklearn_is_fitted__())
-    labels: list[Label] = [0, 1] if not hasattr(model, "classes_") else model.classes_.tolist()
-    return model.booster_, labels
+    return model.booster_, [0, 1] if not hasattr(model, "classes_") else model.classes_.tolist()
 
 
 def _parse(text: str) -> tuple[dict[str, str], list[dict[str, str]]]:

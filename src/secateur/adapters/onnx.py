@@ -222,7 +222,6 @@ class _Graph:
         return found[0].type.tensor_type
 
     def _element_type(self, name: str) -> str:
-        """Find the type of the numbers that enter the tree."""
         made = self._made.get(name)
         if made is None:
             return KINDS[self._input_type(name).elem_type]
@@ -334,8 +333,7 @@ def _cast(kind: str, to: int) -> str:
 def _encode_labels(places: list[Any], fields: dict[str, Any]) -> list[Any]:
     """Look up the labels that an encoder gives for the places of the largest score."""
     keys = _listed(fields, "keys_int64s", "keys_tensor")
-    values = _listed(fields, "values_strings", "values_int64s", "values_tensor")
-    known = dict(zip(keys, values, strict=True))
+    known = dict(zip(keys, _listed(fields, "values_strings", "values_int64s", "values_tensor"), strict=True))
     absent = [place for place in places if place not in known]
     if absent:
         raise UnsupportedModelError(f"The LabelEncoder of the ONNX model has no label for class {absent[0]}.")
@@ -533,8 +531,7 @@ def _read_split(feature: Any, mode: str, limit: float, passed: Any, failed: Any,
     passes_below = mode in ("BRANCH_LEQ", "BRANCH_LT")
     left, right = (int(passed), int(failed)) if passes_below else (int(failed), int(passed))
     missing_left = missing_passes == passes_below
-    is_closed = mode in ("BRANCH_LEQ", "BRANCH_GT")
-    threshold = limit if is_closed else math.nextafter(limit, -math.inf)
+    threshold = limit if mode in ("BRANCH_LEQ", "BRANCH_GT") else math.nextafter(limit, -math.inf)
     if threshold == -math.inf:  # no number is on the left
         return Node(right, left, int(feature), math.inf, not missing_left)
     return Node(left, right, int(feature), threshold, missing_left)

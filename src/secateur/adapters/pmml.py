@@ -131,8 +131,6 @@ def _check_depth(root: Element) -> None:
 
 
 class _Reader:
-    """A document while it is read."""
-
     def __init__(self, root: Element) -> None:
         version = root.get("version", "")
         if root.tag != "PMML" or version.split(".")[0] not in ("3", "4"):
@@ -311,9 +309,7 @@ class _Reader:
         operator = predicate.get("operator") or predicate.attrib["booleanOperator"]
         if operator in ("isMissing", "isNotMissing"):
             return (value is MISSING) == (operator == "isMissing")
-        if value is MISSING:
-            return None
-        return predicates.compare(asked, predicate, operator, value)
+        return None if value is MISSING else predicates.compare(asked, predicate, operator, value)
 
     def _holds_compound(self, predicate: Element, asked: Field | None, value: Any) -> bool | str | None:
         operator = predicate.attrib["booleanOperator"]

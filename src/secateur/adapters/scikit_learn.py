@@ -140,8 +140,7 @@ def was_fitted_with_missing(model: Any, X: Any, sample_weight: Any) -> bool:
     if rows.ndim != 2 or rows.shape[1] != model.n_features_in_:  # scikit-learn's tree itself does not check
         return False
     leaves = source.children_left < 0
-    reached = source.apply(rows)
-    return np.array_equal(np.bincount(reached, minlength=len(sizes))[leaves], sizes[leaves])
+    return np.array_equal(np.bincount(source.apply(rows), minlength=len(sizes))[leaves], sizes[leaves])
 
 
 @dataclass(frozen=True)

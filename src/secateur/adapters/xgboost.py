@@ -223,8 +223,6 @@ def _ask(booster: Any, learner: dict[str, Any], values: NDArray[np.float32]) -> 
 
 
 def _find_classes(learner: dict[str, Any], outputs: NDArray[Any]) -> NDArray[np.int64]:
-    """Find the class that the wrapper makes of each output."""
     if learner["objective"]["name"] == "multi:softmax":
         return np.asarray(outputs).astype(np.int64)
-    chosen = np.argmax(outputs, axis=1) if outputs.ndim > 1 else outputs > 0.5
-    return np.asarray(chosen).astype(np.int64)
+    return np.asarray(np.argmax(outputs, axis=1) if outputs.ndim > 1 else outputs > 0.5).astype(np.int64)

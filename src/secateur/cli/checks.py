@@ -189,8 +189,6 @@ def audit_command(
 
 
 class _Found(NamedTuple):
-    """What an audit found."""
-
     audit: Audit
     notes: list[str]  # about the table
     beside: RulesDifference | None = None  # a policy on the same rows
@@ -199,7 +197,6 @@ class _Found(NamedTuple):
 def _audit(
     rules: Rules, data: str, used: Rows, reading: Reading, since: Any = None, policy: str | None = None, *, quiet: bool
 ) -> _Found:
-    """Audit rules on a table."""
     from secateur.cli.tables.fitted_table import read_policy
     from secateur.results.difference import find_difference
 

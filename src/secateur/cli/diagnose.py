@@ -213,7 +213,6 @@ def _from_data(
 
 
 def _show(story: _Story, leaves: list[int] | None, *, pairs: bool) -> None:
-    """Print the whole story."""
     from secateur.export.diagnosis import explain_words
     from secateur.words.conditions import count_of
 

@@ -69,8 +69,7 @@ def explain_command(
         print_json(one.to_dict()) if as_json else say(one.text)
         return
     table = reading.open(str(data), tree=rules.tree)
-    named = rules.tree.feature_names
-    beside = [] if named is not None else list(table.frame.columns)[rules.tree.n_features :]
+    beside = [] if rules.tree.feature_names is not None else list(table.frame.columns)[rules.tree.n_features :]
     rows, _, notes = take_rows(table, rules.tree, beside)
     for note in notes:
         tell(note)

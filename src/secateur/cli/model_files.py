@@ -209,7 +209,6 @@ def _is_tree(thing: Any) -> bool:
 
 
 def _list_parts(thing: Any) -> Iterable[Any]:
-    """List what an object holds."""
     if isinstance(thing, dict):
         return thing.values()
     if isinstance(thing, (list, tuple, set)):

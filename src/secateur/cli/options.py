@@ -280,7 +280,6 @@ class Settings:
 
 
 def _read_cost(text: str) -> tuple[str, float]:
-    """Read the cost of a column."""
     name, _, cost = text.rpartition("=")
     try:
         return name.strip().strip("`"), float(cost)

@@ -177,5 +177,4 @@ def export_command(
     if kind is None:
         raise ParameterError("Say what to write with --format, such as --format sql.")
     check_outputs(output, inputs=(rules_file,), force=force)
-    made = sql.make_export(load_rules(rules_file), kind, missing)
-    deliver(made, output, force=force, quiet=quiet)
+    deliver(sql.make_export(load_rules(rules_file), kind, missing), output, force=force, quiet=quiet)

@@ -177,8 +177,6 @@ def simplify_command(
 
 @dataclass(frozen=True)
 class _Recipe:
-    """How the rules are made."""
-
     arguments: dict[str, Any]  # of simplify
     again: tuple[str, ...]  # the words that make the same rules of the same table once more
     used: options.Rows

@@ -266,7 +266,6 @@ def _write_report(study: Study, pages: list[Page], name: str) -> None:
 
 
 def _deterministic(study: Study, *, write: bool) -> int:
-    """Run the deterministic tables; give the exit status."""
     from rich.table import Column, Table
 
     from secateur.cli.console import out
@@ -349,7 +348,6 @@ def _split(text: str) -> list[str]:
 
 
 def _load(named: str) -> tuple[str, Any]:
-    """Load a function from a file of the user."""
     file, _, name = named.rpartition(":")
     if not file or not name:
         raise ParameterError(f"Expected FILE:NAME, such as mine.py:shorten, found {named!r}.")

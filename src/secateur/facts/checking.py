@@ -127,10 +127,8 @@ class _Block:
         else:
             ones = self._values(self.tree.facts.groups[claim.subject - self.tree.n_features])
             values = np.where(ones.any(axis=1), ones.argmax(axis=1), float(ones.shape[1]))
-        if region.codes is None:
-            inside = (values > region.low) & (values <= region.high)
-        else:
-            inside = np.isin(values, sorted(region.codes))
+        codes = region.codes
+        inside = (values > region.low) & (values <= region.high) if codes is None else np.isin(values, sorted(codes))
         return np.where(np.isnan(values), region.missing, inside)
 
     def _show(self, claim: Claim, row: int) -> str:

@@ -352,7 +352,6 @@ def find_ranks(tree: Tree, feature: int) -> NDArray[np.float64] | None:
 
 
 def _compare_states(tree: Tree, signs: Sequence[int], bundle: Bundle) -> NDArray[np.bool_]:
-    """Compare every two states of some columns."""
     n_states = len(bundle.values[bundle.features[0]])
     if n_states > MOST_COMPARED:
         names = shorten([tree.feature_name(feature) for feature in bundle.features])

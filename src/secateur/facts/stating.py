@@ -39,8 +39,6 @@ TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "=="}
 
 
 class _Subject(NamedTuple):
-    """A column or a group that a fact may be about."""
-
     obstacle: str | None  # why no fact can be about it
     number: int
     labels: tuple[Label, ...] | None  # of a categorical or a group
@@ -215,9 +213,7 @@ class _Parser:
                 return subject.domain._replace(missing=False)
             nothing = None if subject.labels is None else frozenset[int]()
             return Region(low=math.inf, codes=nothing, missing=True)
-        if subject.labels is None:
-            return self._interval(words, part)
-        return self._labels(words, subject, part)
+        return self._interval(words, part) if subject.labels is None else self._labels(words, subject, part)
 
     def _interval(self, words: str, part: _Part) -> Region:
         if part.operator in ("!=", "in", "not in"):
@@ -255,7 +251,6 @@ class _Parser:
 
 
 def _codes_by_label(labels: Sequence[Label]) -> dict[str, int]:
-    """Map each label, as a person writes it, to its code."""
     codes = {str(label): code for code, label in enumerate(labels)}
     for code, label in enumerate(labels):  # 1.0 is also 1
         if isinstance(label, float) and label.is_integer():
@@ -279,9 +274,7 @@ def _find_obstacle(tree: Tree, feature: int) -> str | None:
     name = tree.feature_name(feature)
     if tree.columns.cuts[feature] is not None:
         return f"the pipeline asks {name!r} by cell, as bins or by a falling function"
-    if feature not in tree.columns.asked and feature not in tree.feature:
-        return UNASKED
-    return None
+    return None if feature in tree.columns.asked or feature in tree.feature else UNASKED
 
 
 def _unquote(text: str) -> str:

@@ -215,7 +215,6 @@ def lists_page(arm: Arm, points: Sequence[LengthPoint]) -> Page:
 
 
 def _name(point: LengthPoint) -> tuple[str, str]:
-    """Say what is read, and its setting."""
     if point.method in (PRUNED, PRUNED_LEAVES):
         return f"the tree {point.method}", f"as long as {point.knob}"
     if point.method == MERGED:
@@ -264,8 +263,7 @@ def _make_led(random: np.random.Generator) -> tuple[Any, Any]:
     lit = np.array([[int(bit) for bit in f"{digit:07b}"] for digit in (*lamps, 0b1111011)])
     y = random.integers(10, size=2000)
     X = np.hstack([lit[y], random.integers(2, size=(2000, 17))])
-    is_wrong = random.uniform(size=X.shape) < 0.1 * (np.arange(24) < 7)
-    return np.where(is_wrong, 1 - X, X).astype(float), y
+    return np.where(random.uniform(size=X.shape) < 0.1 * (np.arange(24) < 7), 1 - X, X).astype(float), y
 
 
 # Tables of three to ten classes that nobody has to download: those of scikit-learn, and made ones.

@@ -90,10 +90,6 @@ def _without(links: list[int], gone: list[int]) -> list[int]:
     return [link for link in links if link not in gone]
 
 
-def _sibling(twin: _Twin) -> Work:
-    return twin.shorten(lambda links, class_id, offered: offered, twin.paths.sibling_certified)
-
-
 def _sibling_with_rows(twin: _Twin) -> Work:
     def find(links: list[int], class_id: int, offered: list[int]) -> list[int]:
         twin.judge(_without(links, offered), class_id)
@@ -185,7 +181,7 @@ def _redundancy(twin: _Twin) -> Work:
 
 PROCEDURES: dict[str, Callable[[_Twin], Work]] = {
     "M1-P": _mismatch,
-    "M2-P": _sibling,
+    "M2-P": lambda twin: twin.shorten(lambda links, class_id, offered: offered, twin.paths.sibling_certified),
     WITH_ROWS: _sibling_with_rows,
     "Quinlan": _quinlan,
     "Izza": _redundancy,

@@ -239,8 +239,7 @@ def load_split(output: Path, study: Study, arm: Arm, dataset: str, split: int) -
     except (OSError, ValueError):
         return None
     wanted = _describe(study, arm, dataset, split)
-    same = isinstance(found, dict) and "rows" in found and wanted.items() <= found.items()
-    return found if same else None
+    return found if isinstance(found, dict) and "rows" in found and wanted.items() <= found.items() else None
 
 
 def save_split(

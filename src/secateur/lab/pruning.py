@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 def list_alphas(model: Any, X: Any, y: Any) -> NDArray[np.float64]:
     """List the strengths at which pruning a tree changes it, from none on."""
-    alphas: NDArray[np.float64] = np.unique(np.maximum(model.cost_complexity_pruning_path(X, y).ccp_alphas, 0.0))
-    return alphas
+    return np.unique(np.maximum(model.cost_complexity_pruning_path(X, y).ccp_alphas, 0.0))
 
 
 def prune(model: Any, alpha: float, X: Any, y: Any) -> Any:

@@ -124,8 +124,7 @@ def summarize_regression(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
     by_target = frame.groupby(["form", "target"], sort=False)
     means = by_target[["conditions", "lines", "r2_of_tree", "delta_r2"]].mean().groupby("form", sort=False).mean()
     means["largest"] = frame.groupby("form", sort=False)["largest"].max()
-    table: list[dict[str, Any]] = means.reset_index().to_dict("records")
-    return sorted(table, key=lambda row: row["form"].startswith("pruned"))
+    return sorted(means.reset_index().to_dict("records"), key=lambda row: row["form"].startswith("pruned"))
 
 
 def regression_page(table: Sequence[dict[str, Any]], n_splits: int) -> Page:

@@ -111,9 +111,7 @@ def standard_error(row: Mapping[str, Any], column: str) -> float:
 
 def _distance(gap: float, error: float) -> float:
     # A column that never varies (an exact method's conflict) must agree to the paper's last digit.
-    if error < NO_SPREAD:
-        return 0.0 if abs(gap) <= 0.005 else math.inf
-    return gap / error
+    return gap / error if error >= NO_SPREAD else 0.0 if abs(gap) <= 0.005 else math.inf
 
 
 def load_counted(name: str) -> Any:

@@ -114,7 +114,6 @@ class BatchReader:
 
     @cached_property
     def _features(self) -> dict[int, str]:
-        """The features to read, and their columns."""
         return {f: (self.tree.feature_names or ())[f] for f in encoding.read_features(self.tree, self.features)}
 
     @cached_property

@@ -337,5 +337,4 @@ def _find_limits(tree: Tree, feature: int) -> NDArray[Any]:
     upper = tree.upper[tree.feature == feature]
     levels = tree.categories[feature]
     codes = np.arange(0 if levels is None else len(levels) + 1)  # the last one for categories that are not listed
-    limits: NDArray[Any] = np.unique(np.append(upper[~np.isnan(upper)], codes)).astype(tree.dtype)
-    return limits
+    return np.unique(np.append(upper[~np.isnan(upper)], codes)).astype(tree.dtype)

@@ -106,7 +106,6 @@ def _describe_refusal(tree: Tree, refusal: Refusal) -> str:
 
 
 def _check_labels(tree: Tree, groups: Sequence[Mapping[str, Any]], what: str) -> None:
-    """Reject rows without a label, or with one that the tree does not have."""
     unknown = [group for group in groups if group["truth"] == UNKNOWN]
     if unknown:
         label = min(group["label"] for group in unknown)

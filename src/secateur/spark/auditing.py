@@ -286,7 +286,6 @@ def _decide(rows: Any, rules: Rules, number: str, value: str) -> Any:
 
 
 def _own_rules(rules: Rules) -> Rules:
-    """Take the tree's own rules, one for each leaf."""
     whole = rules.each_leaf
     kept = Deletions.keep_all(rules.paths, Why.UNTOUCHED)
     making = replace(whole.making, method="none", tolerance=0.0)

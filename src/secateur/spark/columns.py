@@ -92,7 +92,6 @@ def _find_vector(df: Any, tree: Tree, features: Sequence[int], taken: Sequence[s
 
 
 def _check_type(tree: Tree, feature: int, name: str, dtype: Any) -> None:
-    """Raise if a column cannot hold what the tree tests there."""
     found = type(dtype).__name__
     levels = tree.categories[feature]
     is_cell = tree.columns is not None and tree.columns.cuts[feature] is not None

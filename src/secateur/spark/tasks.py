@@ -47,8 +47,7 @@ class RowReader:
         n_features = len(table.column_names) - 1 - self.has_weights - (self.vector is not None)
         if self.vector is not None:
             self._check_lengths(table.column(table.num_columns - 1), first, name)
-        names = self.tree.feature_names or ()
-        X = table.select(range(n_features)).rename_columns(list(names[:n_features]))
+        X = table.select(range(n_features)).rename_columns(list((self.tree.feature_names or ())[:n_features]))
         if derives(self.tree):
             X = X.to_pandas()  # for the steps of a scikit-learn pipeline
         rows = check_rows(self.tree, X, name=name, first=first)

@@ -248,7 +248,6 @@ class TreeBuilder:
         return self._names.index(name)
 
     def _add(self, node: _Node, parent: int | None, side: str | None) -> int:
-        """Append a node and make it a child of its parent."""
         place = len(self._nodes)
         if place == 0 and parent is not None:
             raise InvalidTreeError("The first node is the root and has no parent.")

@@ -290,6 +290,4 @@ def _quote(name: str) -> str:
 
 def _quote_label(label: Label) -> str:
     text = str(label)
-    if PLAIN_LABEL.fullmatch(text):
-        return text
-    return f"'{text}'" if '"' in text else f'"{text}"'
+    return text if PLAIN_LABEL.fullmatch(text) else f"'{text}'" if '"' in text else f'"{text}"'

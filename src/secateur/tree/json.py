@@ -257,9 +257,7 @@ def _read_claim(content: dict[str, Any]) -> Claim:
 
 def _write_number(value: float) -> float | str | None:
     """Write a float as JSON can: infinity as "inf" or "-inf", NaN as null."""
-    if math.isnan(value):
-        return None
-    return str(value) if math.isinf(value) else value
+    return None if math.isnan(value) else str(value) if math.isinf(value) else value
 
 
 def _read_number(value: object) -> float:

@@ -299,8 +299,7 @@ def _settle_numbers(sources: Sequence[NumberSource], found: Decoded) -> None:
     """Find the limits of the columns that are asked as numbers; where limits do not tell, their cells."""
     traces, asked, probe = found.traces, found.asked, found.probe
     questions = [_questions(source, found) for source in sources]
-    limits = find_limits(sources, questions, probe)
-    tried = list(zip(sources, questions, limits, strict=True))
+    tried = list(zip(sources, questions, find_limits(sources, questions, probe), strict=True))
     found.distance = look_beside_limits(
         [one for one in tried if not all(traces[place].is_exact for place in one[0].used)], probe
     )
@@ -380,8 +379,7 @@ def _settle_cells(sources: Sequence[NumberSource], cuts: Mapping[int, NDArray[np
         limits = cuts[source.column].astype(source.scale.kind)
         above = np.array([source.scale.after(limits[-1])]).astype(source.scale.kind)
         varied[source.column] = np.concatenate([limits, above])
-    places = sorted({place for source in sources for place in source.used})
-    encoded = found.probe.ask_rows(varied, places)
+    encoded = found.probe.ask_rows(varied, sorted({place for source in sources for place in source.used}))
     for source in sources:
         n_cells = len(varied[source.column])
         seen = {place: encoded[place][:n_cells] for place in source.used}

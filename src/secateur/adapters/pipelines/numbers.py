@@ -63,8 +63,7 @@ class Scale:
             return values.astype(np.int64).view(np.uint64) ^ SIGN
         bits = np.ascontiguousarray(values, dtype=self.kind).view(f"u{self.kind.itemsize}").astype(np.uint64)
         sign = np.uint64(1 << (8 * self.kind.itemsize - 1))
-        mask = np.uint64(2 * int(sign) - 1)
-        return np.where(bits & sign, ~bits & mask, bits | sign)
+        return np.where(bits & sign, ~bits & np.uint64(2 * int(sign) - 1), bits | sign)
 
     def values(self, keys: NDArray[np.uint64]) -> NDArray[Any]:
         """Return the numbers with these keys."""
@@ -73,8 +72,7 @@ class Scale:
         if self.kind.kind != "f":
             return (keys ^ SIGN).view(np.int64).astype(self.kind)
         sign = np.uint64(1 << (8 * self.kind.itemsize - 1))
-        mask = np.uint64(2 * int(sign) - 1)
-        bits = np.where(keys & sign, keys ^ sign, ~keys & mask)
+        bits = np.where(keys & sign, keys ^ sign, ~keys & np.uint64(2 * int(sign) - 1))
         return bits.astype(f"u{self.kind.itemsize}").view(self.kind)
 
     def after(self, value: float) -> float:
@@ -154,8 +152,7 @@ class NumberSource:
             return np.where(below, 0.0, 1.0)
         if view.kind == "after":
             return np.where(above, 1.0, 0.0)
-        turned = values if view.kind == "rising" else -values
-        return np.where(below, -np.inf, np.where(above, np.inf, turned))
+        return np.where(below, -np.inf, np.where(above, np.inf, values if view.kind == "rising" else -values))
 
 
 # Do the columns behave as their steps promise?
@@ -375,8 +372,7 @@ class _Answers:
         """Tell whether some questions are true of rows of their own; shape (n_questions, n_rows_each)."""
         n_each = len(x) // len(some)
         seen = self._see(encoded, x)[np.arange(len(x)), np.repeat(self.view[some], n_each)]
-        true: NDArray[np.bool_] = seen.reshape(len(some), n_each) <= self.limit[some][:, None]
-        return true
+        return seen.reshape(len(some), n_each) <= self.limit[some][:, None]
 
     def _see(self, encoded: Mapping[int, NDArray[np.float64]], x: NDArray[Any]) -> NDArray[np.float64]:
         own = {place: encoded[place][: len(x)] for place in self.source.places}

@@ -88,9 +88,7 @@ def _trace(step: Any, incoming: list[Trace], width: int | None, numbers: Iterato
                 return found
             break
     made = _count_outputs(step) if width is None else width
-    if len(incoming) == 1:
-        return [incoming[0].derived(maker)] * made
-    return [Trace(-1, Shape.DERIVED, maker)] * made
+    return [incoming[0].derived(maker) if len(incoming) == 1 else Trace(-1, Shape.DERIVED, maker)] * made
 
 
 def check_fitted(step: Any) -> None:
@@ -236,9 +234,7 @@ def _by_function(step: Any, incoming: list[Trace], *_: Any) -> list[Trace] | Non
     if step.func is None:
         return incoming
     is_known = isinstance(step.func, np.ufunc) and step.func.__name__ in ORDERED_FUNCTIONS
-    if step.inverse_func is None and not is_known:
-        return None
-    return _elementwise_rounded(step, incoming)
+    return None if step.inverse_func is None and not is_known else _elementwise_rounded(step, incoming)
 
 
 def _binned(step: Any, incoming: list[Trace], width: int | None, numbers: Iterator[int]) -> list[Trace]:
@@ -348,9 +344,7 @@ def _blank_texts(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
 
 def _to_float(step: Any, incoming: list[Trace], *_: Any) -> list[Trace] | None:
     """Trace skrub's ToFloat: numbers are rounded to float32, which keeps their order; texts are parsed."""
-    if any(one.shape is Shape.RELABELLED for one in incoming):
-        return None
-    return _elementwise(step, incoming)
+    return None if any(one.shape is Shape.RELABELLED for one in incoming) else _elementwise(step, incoming)
 
 
 def _as_label(value: Any) -> Label | None:

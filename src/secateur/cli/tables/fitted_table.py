@@ -374,9 +374,7 @@ def simplify_fitted(fitted: FittedTable, *, takes_facts: bool = True, **options:
         whole = [column for column in train.X.columns if train.X[column].dtype.kind in "iub"]
         rules = simplify(tree, train.X.astype(dict.fromkeys(whole, "float64")), train.y, **options)
     may_have_seen = fitted.min_rows is None  # a model that was given
-    if fitted.held_out is None or may_have_seen:
-        return rules
-    return set_aside(rules, fitted.held_out, fitted.split)
+    return rules if fitted.held_out is None or may_have_seen else set_aside(rules, fitted.held_out, fitted.split)
 
 
 def set_aside(rules: Rules, held_out: TrainingTable, split: Split | None, train: TrainingTable | None = None) -> Rules:

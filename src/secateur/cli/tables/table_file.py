@@ -149,7 +149,6 @@ def _copy_sheet(path: Path, room: Path, name: str, wanted: str | None) -> tuple[
 
 
 def _write_cell(cell: Any) -> str:
-    """Write a cell as a CSV file holds it."""
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))  # a workbook knows no whole numbers
     if isinstance(cell, datetime):

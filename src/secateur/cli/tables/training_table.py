@@ -293,7 +293,6 @@ def _write_label(label: Any) -> str:
 
 
 def _check_classes(labels: NDArray[Any], target: str) -> None:
-    """Refuse labels that are no classes."""
     if len(labels) < 2:
         raise InputError(f"{'One row has' if len(labels) else 'No row has'} a value of {target!r}: expected many rows.")
     import pandas as pd

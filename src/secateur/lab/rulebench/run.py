@@ -295,8 +295,7 @@ def _measure(text: Any, source: secateur.Rules | None, X: Any, y: Any) -> dict[s
     if answers.shape != y.shape or answers.dtype.kind not in "biuf":
         found = f"{answers.dtype} of shape {answers.shape}"
         raise InputError(f"Expected predict to give a class of those in y for each of {len(y)} rows, found {found}.")
-    shares = text.predict_proba(X) if hasattr(text, "predict_proba") else None
-    measured |= _score(answers, shares, y)
+    measured |= _score(answers, text.predict_proba(X) if hasattr(text, "predict_proba") else None, y)
     if source is not None:
         measured["agreement"] = 100 * float(np.mean(answers == source.predict(X)))
     return measured
@@ -332,8 +331,7 @@ def _score(answers: NDArray[Any], shares: Any, y: NDArray[Any]) -> dict[str, Any
     shares = np.asarray(shares, dtype=np.float64)
     shares = shares / shares.sum(axis=1, keepdims=True)
     top, right = shares.max(axis=1), shares.argmax(axis=1) == y
-    bins = np.minimum((top * BINS).astype(int), BINS - 1)
-    gaps = np.bincount(bins, weights=top - right, minlength=BINS)
+    gaps = np.bincount(np.minimum((top * BINS).astype(int), BINS - 1), weights=top - right, minlength=BINS)
     found = score_shares(shares, np.eye(shares.shape[1])[y])
     scored |= {"auc": none_if_nan(found.auc), "brier": found.brier}
     return {**scored, "calibration": float(np.abs(gaps).sum() / len(y))}
