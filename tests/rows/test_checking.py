@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 from secateur import Tree, TreeBuilder, from_model, simplify
 from secateur.errors import InputError
 from secateur.frames import frame_columns
-from secateur.rows import checking
+from secateur.rows import checking, encoding
 from secateur.rows.checking import check_labels, check_rows, check_weights, holds_missing
 from secateur.rows.encoding import check_whole
 from secateur.tree.columns import Columns
@@ -647,7 +647,7 @@ def test_columns_of_a_small_table_are_converted_once_and_of_a_large_one_whenever
     for most in (0, checking.HELD_CELLS):
         with (
             mock.patch.object(checking, "HELD_CELLS", most),
-            mock.patch.object(checking, "read_source", side_effect=checking.read_source) as converted,
+            mock.patch.object(encoding, "read_source", side_effect=encoding.read_source) as converted,
         ):
             rows = checking.check_rows(tree, frame)
             parts = [rows.select(*span, np.arange(tree.n_features)) for span in rows.spans()]

@@ -161,9 +161,9 @@ def _read(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None, 
     is_steps = is_pipeline(model)
     last = model.steps[-1][1] if is_steps and model.steps else model
     if tree is not None and is_forest(model):
-        forests = import_module("secateur.adapters.scikit_learn")
-        named: Tree = forests.read_forest(model, X, accepts_missing, tree).trees[0]
-        return named
+        from secateur.adapters.scikit_learn import read_forest
+
+        return read_forest(model, X, accepts_missing, tree).trees[0]
     if "TransformedTargetRegressor" in ancestor_names(model, "sklearn.compose"):
         check_fitted(model, hasattr(model, "regressor_"))
         return _invert_target(model, _read(model.regressor_, X, sample_weight, accepts_missing, tree))

@@ -435,10 +435,8 @@ class _Reader:
         columns = Columns((None,) * len(fields), closed, ends, asked=checked)
         counts = None if self._is_regression else self._all_counts()
         if self._is_regression:
-            values = [
-                math.nan if node.leaf_class < 0 else float(self._classes[node.leaf_class]) for node in self._nodes
-            ]
-            self._nodes = [node._replace(value=value) for node, value in zip(self._nodes, values, strict=True)]
+            values = [math.nan, *map(float, self._classes)]  # the first of a split
+            self._nodes = [node._replace(value=values[node.leaf_class + 1]) for node in self._nodes]
         return make_from_nodes(
             [node._replace(counts=None if counts is None else counts[k]) for k, node in enumerate(self._nodes)],
             categories=[field.levels or None for field in fields],

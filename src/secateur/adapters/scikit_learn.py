@@ -34,17 +34,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.adapters import reading
 from secateur.adapters.pipelines import read_trees
-from secateur.adapters.reading import (
-    ENSEMBLES,
-    ancestor_names,
-    check_class,
-    check_fitted,
-    check_one_output,
-    choose_tree,
-    fitted_names,
-    is_histogram_boosting,
-)
 from secateur.errors import InputError, InvalidTreeError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_rows, holds_missing
@@ -62,20 +53,20 @@ HISTOGRAM_REGRESSOR = "HistGradientBoostingRegressor"
 
 def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | None) -> Tree:
     """Read a fitted tree, or say why it cannot be read."""
-    if is_histogram_boosting(model):
+    if reading.is_histogram_boosting(model):
         return _read_boosted(model, X, accepts_missing)
     hint = (
         "Pass a single fitted tree: one of a forest with from_model(forest, tree=0), a search's best_estimator_, or a "
         "pipeline that ends in a tree. Any other model: secateur.approximate(model, X)."
     )
-    check_class(model, "sklearn.tree", (*CLASSIFIERS, *REGRESSORS), hint)
-    check_fitted(model, hasattr(model, "tree_"))
-    check_one_output(model, model.n_outputs_)
+    reading.check_class(model, "sklearn.tree", (*CLASSIFIERS, *REGRESSORS), hint)
+    reading.check_fitted(model, hasattr(model, "tree_"))
+    reading.check_one_output(model, model.n_outputs_)
     takes_missing = was_fitted_with_missing(model, X, sample_weight) if accepts_missing is None else accepts_missing
     signs = model.monotonic_cst
     source = model.tree_
     fractions = source.value[:, 0, :]
-    if not ancestor_names(model, "sklearn.tree").isdisjoint(REGRESSORS):
+    if not reading.ancestor_names(model, "sklearn.tree").isdisjoint(REGRESSORS):
         weights = source.weighted_n_node_samples[:, None]
         return make_from_source(
             source, model, fractions, values=fractions[:, 0], counts=weights, accepts_missing=takes_missing
@@ -107,7 +98,7 @@ def make_from_source(source: Any, model: Any, fractions: NDArray[np.float64], **
         threshold=np.where(at_nan, np.inf, source.threshold),
         missing_left=goes_left ^ at_nan,
         n_features=int(model.n_features_in_),
-        feature_names=fitted_names(model),
+        feature_names=reading.fitted_names(model),
         dtype="float32",
         **{"feature": source.feature, **labels, **tree},
     )
@@ -154,7 +145,7 @@ class ForestTrees:
 
 def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, tree: int | None = None) -> ForestTrees:
     """Read the trees of a fitted forest, or one of them, alone or at the end of a pipeline, or say why not."""
-    if not ancestor_names(model, ENSEMBLES):  # a pipeline, whose trees are read in the columns that go into it
+    if not reading.ancestor_names(model, reading.ENSEMBLES):  # a pipeline, whose trees are read in its own columns
         forests: list[ForestTrees] = []
 
         def read_last(last: Any, rows: Any, _: bool) -> tuple[Tree, ...]:
@@ -167,7 +158,7 @@ def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, 
     columns = _list_columns(model)
     numbers: Sequence[int] = range(len(model.estimators_))
     if tree is not None:
-        numbers = [choose_tree(model, tree, len(model.estimators_), votes=True)]
+        numbers = [reading.choose_tree(model, tree, len(model.estimators_), votes=True)]
     shares = [_forest_shares(model, model.estimators_[number]) for number in numbers]
     trees = [
         _read_tree(model, model.estimators_[number], np.asarray(columns[number]), share, takes_missing)
@@ -177,7 +168,7 @@ def read_forest(model: Any, X: Any = None, accepts_missing: bool | None = None, 
 
 
 def _check_forest(model: Any) -> None:
-    found, known = type(model).__qualname__, ancestor_names(model, ENSEMBLES)
+    found, known = type(model).__qualname__, reading.ancestor_names(model, reading.ENSEMBLES)
     hint = "Pass a forest whose trees vote, or a single fitted tree."
     if any("Boost" in name for name in known):
         hint = (
@@ -189,13 +180,13 @@ def _check_forest(model: Any) -> None:
             "The trees of a regression forest are averaged, so none decides alone: fit one tree to the answers of "
             "the forest, and simplify that."
         )
-    check_class(model, ENSEMBLES, FORESTS, hint)
-    check_fitted(model, hasattr(model, "estimators_"))
+    reading.check_class(model, reading.ENSEMBLES, FORESTS, hint)
+    reading.check_fitted(model, hasattr(model, "estimators_"))
     if len(model.estimators_) == 0:
         raise UnsupportedModelError(f"This {found} has no trees. Fit it with n_estimators of at least 1.")
-    check_one_output(model, getattr(model, "n_outputs_", 1))
+    reading.check_one_output(model, getattr(model, "n_outputs_", 1))
     for estimator in model.estimators_:
-        if ancestor_names(estimator, "sklearn.tree").isdisjoint(CLASSIFIERS):
+        if reading.ancestor_names(estimator, "sklearn.tree").isdisjoint(CLASSIFIERS):
             raise UnsupportedModelError(
                 f"This {found} holds a {type(estimator).__qualname__}, which has no leaves to make rules of. "
                 f"Bag {' or '.join(CLASSIFIERS)}."
@@ -266,7 +257,7 @@ def _read_boosted(model: Any, X: Any, accepts_missing: bool | None) -> Tree:
     original = np.argsort(~is_category, kind="stable")  # the model's own encoder moves categories to the front
     levels = _find_levels(model, {int(original[feature]) for feature in nodes["feature_idx"][~leaf]})
     feature = np.where(leaf, -1, original[np.where(leaf, 0, nodes["feature_idx"])])
-    names = fitted_names(model)
+    names = reading.fitted_names(model)
     signs = model.monotonic_cst
     if hasattr(signs, "keys"):  # given by name
         signs = [signs.get(name, 0) for name in names or ()]
@@ -298,7 +289,7 @@ def _read_boosted(model: Any, X: Any, accepts_missing: bool | None) -> Tree:
 
 def _check_boosted(model: Any) -> None:
     found = type(model).__qualname__
-    check_fitted(model, hasattr(model, "_predictors"))
+    reading.check_fitted(model, hasattr(model, "_predictors"))
     if len(getattr(model, "classes_", ())) > 2:
         raise UnsupportedModelError(
             f"This {found} has {len(model.classes_)} classes, and so a tree for each of them. Fit it on two classes."
@@ -312,7 +303,7 @@ def _check_boosted(model: Any) -> None:
 def _find_answers(model: Any, nodes: NDArray[Any]) -> dict[str, Any]:
     """Find what each node predicts, and of a regressor how many rows it has."""
     raw = np.ravel(model._baseline_prediction)[0] + nodes["value"]
-    if HISTOGRAM_REGRESSOR in ancestor_names(model, ENSEMBLES):
+    if HISTOGRAM_REGRESSOR in reading.ancestor_names(model, reading.ENSEMBLES):
         return {"values": model._loss.link.inverse(raw), "counts": nodes["count"].astype(np.float64)[:, None]}
     return {"leaf_class": raw > 0, "classes": model.classes_.tolist()}
 

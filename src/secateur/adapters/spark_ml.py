@@ -446,9 +446,8 @@ def _ends(stage: Any) -> tuple[list[str], list[str]]:
 
 def _scalar(made: Made, name: str) -> Slot:
     """Return the one number of a column; a column that no stage made is one of the user's own."""
-    if name not in made:
-        return Slot(name)
-    return made[name][0] if len(made[name]) == 1 else Slot(None, "a vector")
+    own = made.get(name, (Slot(name),))
+    return own[0] if len(own) == 1 else Slot(None, "a vector")
 
 
 def _trace_unknown(stage: Any, made: Made, X: Any) -> None:
@@ -458,8 +457,7 @@ def _trace_unknown(stage: Any, made: Made, X: Any) -> None:
         raise UnsupportedModelError(
             f"The pipeline has the stage {name}, which may change any column. Fit a pipeline without it."
         )
-    for output in outputs:
-        made[output] = (Slot(None, name),)
+    made |= dict.fromkeys(outputs, (Slot(None, name),))
 
 
 def _trace_indexer(stage: Any, made: Made, X: Any) -> None:
@@ -532,9 +530,9 @@ def _kind_of(X: Any, name: str) -> str | None:
         dtype = nw.from_native(X, eager_only=True).schema[name]
     except TypeError:
         return None
-    if dtype.is_integer():
-        return "whole"
-    return {nw.Float64: "float64", nw.Float32: "float32"}.get(type(dtype), str(dtype))
+    return (
+        "whole" if dtype.is_integer() else {nw.Float64: "float64", nw.Float32: "float32"}.get(type(dtype), str(dtype))
+    )
 
 
 def _trace_vector_indexer(stage: Any, made: Made, X: Any) -> None:

@@ -49,11 +49,8 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
     names = learner["feature_names"] or None
 
     lefts, rights = source["left_children"], source["right_children"]
-
-    def children_of(place: int) -> tuple[int, ...]:
-        return (lefts[place], rights[place]) if lefts[place] >= 0 else ()
-
-    places = reading.order_nodes(0, children_of, "XGBoost's tree")
+    children = [pair if pair[0] >= 0 else () for pair in zip(lefts, rights, strict=True)]
+    places = reading.order_nodes(0, children.__getitem__, "XGBoost's tree")
     new_id = {place: node for node, place in enumerate(places)}
     leaves = [place for place in places if lefts[place] < 0]
     values = _leaf_values(source, leaves) * np.float32(len(trees))

@@ -154,10 +154,9 @@ class Reading:
         text = [] if tree is None else find_texts(tree)
         for words in self.text or ():
             text += [words, *(word.strip() for word in words.split(","))]
-        options: dict[str, Any] = {"format": self.format, "encoding": self.encoding, "missing": self.missing or ()}
+        named: dict[str, Any] = {one: getattr(self, one) for one in ("format", "encoding", "header", "sheet", "sample")}
         with working("Reading the table", quiet=quiet):
-            options |= {"text": text, "header": self.header, "sheet": self.sheet, "sample": self.sample}
-            table = read_table(data, **options, seed=seed)
+            table = read_table(data, **named, missing=self.missing or (), text=text, seed=seed)
         asked: dict[str, Any] = {"month_first": self.month_first, "blank_unreadable": self.blank_unreadable}
         return replace(table, as_text=tuple(self.text or ()), **asked)
 

@@ -41,6 +41,7 @@ OF_LEAVES = "--verbose (proofs)"
 BALANCED = " --balanced lets rare classes count as much as common ones."
 BALANCED_GUESS = " That is the price of --balanced, which finds rare classes."
 OTHER_COLUMNS = " Other columns may tell more."
+COUNTS = ("n_conditions", "tree_rules", "tree_conditions")
 TELLING = 0.65  # an AUC from which on probabilities rank rows
 
 
@@ -227,6 +228,7 @@ class Story:
 
         rules = self.rules
         measures = measure_rules(rules) or measure_values(rules)
+        measured: dict[str, Any] = {"audit": self.audit, "measures": measures, "crossed": self.crossed}
         return {
             "name": self.name,
             "warnings": list(self.warnings),
@@ -235,15 +237,10 @@ class Story:
             "method": rules.method,
             "parameters": dict(rules.parameters),
             "sections": len(rules.sections) if rules.is_list else None,
-            "budget": rules.budget,
-            "tolerance": rules.tolerance,
-            "guarantee": rules.guarantee,
-            **{name: getattr(rules, name) for name in ("n_conditions", "tree_rules", "tree_conditions")},
+            **{name: getattr(rules, name) for name in ("budget", "tolerance", "guarantee", *COUNTS)},
             "n_rules": len(rules),
             "audited_on": self.audited,
-            "audit": None if self.audit is None else self.audit.to_dict(),
-            "measures": None if measures is None else measures.to_dict(),
-            "crossed": None if self.crossed is None else self.crossed.to_dict(),
+            **{name: None if one is None else one.to_dict() for name, one in measured.items()},
             "cutoff": None if self.cutoff is None else vars(self.cutoff),
             "verified": self.proof.ok,
             "verification": vars(self.proof),
@@ -442,40 +439,32 @@ def show_next(words: Iterable[str], page: Path | None = None) -> None:
 
 def _describe_trust(story: Story, listing: Listing, *, verbose: bool) -> list[str]:
     """Say how often the rules are right, how far they agree with the tree, and how short they are."""
-    from secateur.results.answer import (
-        FLATTER,
-        describe_answer,
-        describe_faithful,
-        describe_measured,
-        describe_measures,
-        find_limiting_facts,
-        warn_of_weights,
-    )
+    from secateur.results import answer
     from secateur.words.conditions import count_of
 
     rules, audit = story.rules, story.audit
-    sentences = [*warn_of_weights(rules)]
+    sentences = [*answer.warn_of_weights(rules)]
     is_measured = rules.unseen is not None or not story.is_set_aside
     if rules.is_list and is_measured and not rules.tree.is_regression:
-        sentences += [SET_ASIDE if one == FLATTER else one for one in describe_measures(rules)]
+        sentences += [SET_ASIDE if one == answer.FLATTER else one for one in answer.describe_measures(rules)]
     elif audit is not None:
-        sentences.append(describe_measured(audit, story.audited))
+        sentences.append(answer.describe_measured(audit, story.audited))
         sentences += [SET_ASIDE] if rules.tree.is_regression and not story.is_set_aside else []
     if (crossed := story.crossed) is not None:
         sentences = [*(one for one in sentences if one != SET_ASIDE), f"New rows: {crossed.describe()}"]
     sentences += [] if story.cutoff is None else [str(story.cutoff)]
-    faithful = describe_faithful(rules, *((audit, None) if story.is_set_aside else (None, audit)))
+    faithful = answer.describe_faithful(rules, *((audit, None) if story.is_set_aside else (None, audit)))
     if story.proof.ok:
         proved = "proved it" if rules.is_exact else "recounted the training rows"
         faithful += f" An independent check {proved}."
     guarantee = () if rules.is_list or verbose else (f"Guarantee: {rules.guarantee}",)
     sentences += [faithful, *guarantee, f"{listing.title}."]
-    facts = find_limiting_facts(rules)
+    facts = answer.find_limiting_facts(rules)
     if facts and not verbose:
         others = f" and {count_of(len(facts) - 1, 'more fact')}" if len(facts) > 1 else ""
         sentences.append(f"Stated facts, as the table shows them: {facts[0]}{others} (--verbose lists them).")
     # The rest of what the listing says: a class that no rule predicts is warned of at the top.
-    told = {*describe_answer(rules)[1]}
+    told = {*answer.describe_answer(rules)[1]}
     told |= {f"Note: {one}" for one in rules.remarks[len(rules.own_remarks) :]} if story.warnings else set()
     return [*sentences, *(one for one in listing.after if one not in told)]
 

@@ -16,20 +16,7 @@ from numpy.typing import NDArray
 from secateur.errors import InputError, shorten
 from secateur.frames import check_unique, frame_columns
 from secateur.kernels.running import map_in_threads
-from secateur.rows.encoding import (
-    EXACT,
-    asked_features,
-    check_whole,
-    derives,
-    own_features,
-    read_column,
-    read_objects,
-    read_source,
-    recode,
-    rounds_twice,
-    tested_features,
-    to_terms,
-)
+from secateur.rows import encoding
 from secateur.rows.rows import Rows
 from secateur.tree.tree import Tree
 
@@ -54,7 +41,7 @@ def check_rows(tree: Tree, X: Any, *, name: str = "X", first: int = 0) -> Rows:
     """Return the rows in the tree's own terms, uncopied where they are so already, or say why they do not fit."""
     if isinstance(X, Rows):  # checked before
         return X
-    if derives(tree):
+    if encoding.derives(tree):
         X = _derive_columns(tree, X, name)
     names = frame_columns(X)
     if names is not None:
@@ -225,7 +212,7 @@ def check_names(expected: Sequence[str], names: Sequence[str], what: str = "X", 
 
 def _derive_columns(tree: Tree, X: Any, what: str) -> Any:
     """Add the columns that only the pipeline can make, unless they are there already."""
-    names, n_own = frame_columns(X), len(own_features(tree))
+    names, n_own = frame_columns(X), len(encoding.own_features(tree))
     if names is not None:
         if set(tree.feature_names or ()) <= set(names):
             return X
@@ -249,14 +236,17 @@ def _from_frame(tree: Tree, X: Any, what: str, first_row: int) -> Rows:
 
     if frame.implementation.is_pandas() and (matrix := _as_plain_matrix(tree, X)) is not None:
         return _from_array(tree, matrix, what)
-    tested, names = tested_features(tree), frame.columns  # once: a frame of many columns takes long to list them
+    tested, names = (
+        encoding.tested_features(tree),
+        frame.columns,
+    )  # once: to list many columns takes long
 
     def convert(part: Any, feature: int, first: int) -> NDArray[Any]:
         column = part.get_column(names[feature])
         if tree.columns is None:
             start, asked = first_row + first, feature in tested
-            return read_column(tree, column, feature, what, first=start, asked=asked)
-        return read_source(tree, tree.columns, column, feature, first_row + first, what)
+            return encoding.read_column(tree, column, feature, what, first=start, asked=asked)
+        return encoding.read_source(tree, tree.columns, column, feature, first_row + first, what)
 
     return _convert_by_column(tree, frame, convert)
 
@@ -271,13 +261,13 @@ def _as_plain_matrix(tree: Tree, X: Any) -> NDArray[Any] | None:
     values: NDArray[Any] = X.to_numpy()
     whole = values[:, kinds != "f"]
     # Large whole numbers may be rounded, or refused by the name of their column.
-    is_large = bool(whole.size) and max(-float(whole.min()), float(whole.max())) >= EXACT
+    is_large = bool(whole.size) and max(-float(whole.min()), float(whole.max())) >= encoding.EXACT
     return None if is_large or values.dtype.kind not in "fiu" else values
 
 
 def _convert_by_column(tree: Tree, table: Any, convert: Callable[[Any, int, int], NDArray[Any]]) -> Rows:
     """Convert the columns of a part of a table one by one when that part is read; of a small table, each once."""
-    asked = range(tree.n_features) if tree.columns is None else asked_features(tree)  # others may hold anything
+    asked = range(tree.n_features) if tree.columns is None else encoding.asked_features(tree)  # others hold anything
     is_held, held, lock = len(table) * tree.n_features <= HELD_CELLS, dict[int, NDArray[Any]](), threading.Lock()
 
     def hold(feature: int) -> NDArray[Any]:
@@ -301,11 +291,11 @@ def _from_array(tree: Tree, X: Any, what: str) -> Rows:
     values, columns = _as_matrix(X, what), tree.columns
     _check_width(tree, values.shape[1], what)
     if tree.column_parsers and values.dtype.kind not in "fiub":
-        values = read_objects(tree, values, what)
+        values = encoding.read_objects(tree, values, what)
     if columns is not None and (any(tree.categories) or any(columns.ranges) or values.dtype.kind not in "fiub"):
 
         def convert(part: NDArray[Any], feature: int, first: int) -> NDArray[Any]:
-            return to_terms(tree, columns, part[:, feature], str(part.dtype), feature, first, what)
+            return encoding.to_terms(tree, columns, part[:, feature], str(part.dtype), feature, first, what)
 
         return _convert_by_column(tree, values, convert)
     if values.dtype.kind not in "fiub":
@@ -316,16 +306,16 @@ def _from_array(tree: Tree, X: Any, what: str) -> Rows:
     if values.dtype == tree.dtype and not any(tree.categories):
         return Rows.of(values)
 
-    wide = tested_features(tree) if values.dtype.kind in "iu" and rounds_twice(tree) else set()
+    wide = encoding.tested_features(tree) if values.dtype.kind in "iu" and encoding.rounds_twice(tree) else set()
 
     def read(first: int, last: int, features: NDArray[np.int64]) -> NDArray[Any]:
         matrix = np.empty((last - first, len(features)), dtype=tree.dtype)
         for feature in wide.intersection(features.tolist()):
-            check_whole(values[first:last, feature], tree.feature_name(feature), what, first)
+            encoding.check_whole(values[first:last, feature], tree.feature_name(feature), what, first)
         with np.errstate(over="ignore"):
             matrix[:] = values[first:last] if len(features) == tree.n_features else values[first:last, features]
         for place, feature in enumerate(features.tolist()):
-            matrix[:, place] = recode(matrix[:, place], tree.categories[feature])
+            matrix[:, place] = encoding.recode(matrix[:, place], tree.categories[feature])
         return matrix
 
     return Rows(len(values), tree.n_features, None, np.arange(tree.n_features), read)
@@ -354,7 +344,7 @@ def _check_width(tree: Tree, width: int, what: str) -> None:
 def check_finite(tree: Tree, rows: Rows, what: str, *, first: int = 0, among: NDArray[np.int64] | None = None) -> None:
     """Reject an infinite value in the features that were read, or a missing one where the tree takes none."""
     # Behind a pipeline, columns that no split tests may hold anything.
-    tested = range(tree.n_features) if tree.columns is None else sorted(tested_features(tree))
+    tested = range(tree.n_features) if tree.columns is None else sorted(encoding.tested_features(tree))
     features = np.array(tested, dtype=np.int64) if among is None else np.intersect1d(tested, among).astype(np.int64)
     whole = rows.source if len(features) == tree.n_features else None
 
@@ -362,7 +352,7 @@ def check_finite(tree: Tree, rows: Rows, what: str, *, first: int = 0, among: ND
         with np.errstate(over="ignore", invalid="ignore"):  # one pass; a NaN or an infinity would show in the sum
             return bool(np.isfinite((rows.read(*span, features) if whole is None else whole[slice(*span)]).sum()))
 
-    asked = tested_features(tree)
+    asked = encoding.tested_features(tree)
     for span, finite in zip(rows.spans(), map_in_threads(is_finite, rows.spans()), strict=True):
         if finite:
             continue

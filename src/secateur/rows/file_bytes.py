@@ -22,17 +22,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
+from secateur import limits
 from secateur.errors import FormatError, InputError, did_you_mean
-from secateur.limits import (
-    JSON_MARKS,
-    MAX_GROWTH,
-    MAX_INPUT,
-    MAX_LINE,
-    MAX_MODEL,
-    Limit,
-    check_parsed_size,
-    format_bytes,
-)
 
 CHUNK = 1 << 20
 # Pipes that the shell opened for us, as in `secateur simplify <(zcat loans.csv.gz)`: somebody holds the other end.
@@ -70,15 +61,15 @@ def open_file(source: str | os.PathLike[str], *, takes_pipes: bool = False) -> I
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def read_whole(source: str | os.PathLike[str], limit: Limit = MAX_MODEL) -> bytes:
+def read_whole(source: str | os.PathLike[str], limit: limits.Limit = limits.MAX_MODEL) -> bytes:
     """Read a file that must be in memory at once, unless it is too large."""
     with open_file(source) as file:
         size = os.fstat(file.fileno()).st_size
         content = b"" if size > limit.value else file.read(limit.value + 1)  # it may grow meanwhile
         if max(size, len(content)) > limit.value:
             raise InputError(
-                f"{source} has {format_bytes(max(size, len(content)))}, and at most {limit.told} are read of such a "
-                f"file: {limit.advise(size)}."
+                f"{source} has {limits.format_bytes(max(size, len(content)))}, and at most {limit.told} are read of "
+                f"such a file: {limit.advise(size)}."
             )
     return content
 
@@ -95,14 +86,14 @@ def check_ends(stream: IO[bytes], name: str) -> None:
 
 def copy_stream(stream: IO[bytes], path: Path, name: str) -> Path:
     """Copy what can be read only once, unless it does not end."""
-    left = MAX_INPUT.value
+    left = limits.MAX_INPUT.value
     with path.open("wb") as file:
         while chunk := stream.read(CHUNK):
             left -= len(chunk)
             if left < 0:
                 raise InputError(
-                    f"{name} gives more than {MAX_INPUT.told}, which is as much as is copied of it: save it as a file, "
-                    f"or {MAX_INPUT.advise()}."
+                    f"{name} gives more than {limits.MAX_INPUT.told}, which is as much as is copied of it: save it as "
+                    f"a file, or {limits.MAX_INPUT.advise()}."
                 )
             file.write(chunk)
     return path
@@ -150,7 +141,7 @@ def peek(content: bytes, n_bytes: int = 64) -> bytes:
         return b""
 
 
-def unpack(content: bytes, source: str | os.PathLike[str], limit: Limit = MAX_MODEL) -> bytes:
+def unpack(content: bytes, source: str | os.PathLike[str], limit: limits.Limit = limits.MAX_MODEL) -> bytes:
     """Unpack bytes, unless they become too many or are damaged."""
     try:
         with gzip.GzipFile(fileobj=BytesIO(content)) as file:  # many small members in a row take no longer than one
@@ -172,27 +163,27 @@ def check_growth(name: str, size: int, unpacked: int) -> None:
     most = _most_unpacked(size)
     if unpacked > most:
         raise InputError(
-            f"{name} has {format_bytes(size)} and unpacks to more than {format_bytes(most)}, and at most "
-            f"{MAX_GROWTH.told} times its size is taken: unpack it yourself, or {MAX_GROWTH.advise()}."
+            f"{name} has {limits.format_bytes(size)} and unpacks to more than {limits.format_bytes(most)}, and at most "
+            f"{limits.MAX_GROWTH.told} times its size is taken: unpack it yourself, or {limits.MAX_GROWTH.advise()}."
         )
 
 
 def _most_unpacked(size: int) -> int:
-    return max(SMALL, size * MAX_GROWTH.value)
+    return max(SMALL, size * limits.MAX_GROWTH.value)
 
 
 def check_zip_size(content: bytes, name: str, parsed: str = "") -> None:
     """Reject a zip file that holds too much, also once its ``parsed`` part of JSON is read."""
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
         total = sum(part.file_size for part in packed.infolist())
-        if total > MAX_MODEL.value:
+        if total > limits.MAX_MODEL.value:
             raise FormatError(
-                f"{name} unpacks to {format_bytes(total)}, and at most {MAX_MODEL.told} are read of such a file: "
-                f"{MAX_MODEL.advise(total)}."
+                f"{name} unpacks to {limits.format_bytes(total)}, and at most {limits.MAX_MODEL.told} are read of such "
+                f"a file: {limits.MAX_MODEL.advise(total)}."
             )
         check_growth(name, len(content), total)
         if parsed:
-            check_parsed_size(packed.read(parsed), JSON_MARKS, name)
+            limits.check_parsed_size(packed.read(parsed), limits.JSON_MARKS, name)
 
 
 FORMATS = ("csv", "tsv", "json", "parquet", "arrow")
@@ -287,13 +278,13 @@ def as_utf8(path: Path, encoding: str | None, room: Path, name: str) -> Path:
             codecs.getreader(encoding)(file) as reader,
             copy.open("w", encoding="utf-8", newline="") as target,
         ):
-            left = MAX_INPUT.value
+            left = limits.MAX_INPUT.value
             while text := reader.read(CHUNK):
                 left -= len(text)
                 if left < 0:
                     raise InputError(
-                        f"{name} holds more than {MAX_INPUT.told}, which is as much as is copied from another "
-                        f"encoding: save it as UTF-8, or {MAX_INPUT.advise()}."
+                        f"{name} holds more than {limits.MAX_INPUT.told}, which is as much as is copied from another "
+                        f"encoding: save it as UTF-8, or {limits.MAX_INPUT.advise()}."
                     )
                 target.write(text)
     except UnicodeError as error:
@@ -333,7 +324,7 @@ def find_fault(
                 raise _LongLineError
             yield decoder.decode(line)
 
-    longest = MAX_LINE.value
+    longest = limits.MAX_LINE.value
     try:
         with open_bytes(path, is_packed=is_packed) as file, long_fields():
             records: Any = decode(file)
@@ -348,7 +339,7 @@ def find_fault(
                     )
     except _LongLineError:
         return InputError(
-            f"{name} has a line of more than {longest:,} bytes: shorten its texts, or {MAX_LINE.advise()}."
+            f"{name} has a line of more than {longest:,} bytes: shorten its texts, or {limits.MAX_LINE.advise()}."
         )
     except UnicodeDecodeError as error:
         guess = _guess_encoding(line)
@@ -391,7 +382,7 @@ def unpacking_error(name: str, error: Exception) -> InputError:
 @contextmanager
 def long_fields() -> Iterator[None]:
     """Let Python's CSV reader take fields as long as a line may be; its own limit is 131,072 characters."""
-    before = csv.field_size_limit(MAX_LINE.value)
+    before = csv.field_size_limit(limits.MAX_LINE.value)
     try:
         yield
     finally:

@@ -49,11 +49,11 @@ class Rows:
     def of(cls, matrix: NDArray[Any]) -> Rows:
         """Wrap a matrix that is in a tree's own terms already."""
         whole = matrix.flags.c_contiguous or matrix.flags.f_contiguous
-
-        def read(first: int, last: int, some: NDArray[np.int64]) -> NDArray[Any]:
-            return matrix[first:last, some]
-
-        return cls(len(matrix), matrix.shape[1], matrix if whole else None, np.arange(matrix.shape[1]), read)
+        n_rows, n_features = matrix.shape
+        source = matrix if whole else None
+        return cls(
+            n_rows, n_features, source, np.arange(n_features), lambda first, last, some: matrix[first:last, some]
+        )
 
     @classmethod
     def of_columns(cls, table: NDArray[Any], features: NDArray[np.int64], n_features: int) -> Rows:

@@ -17,16 +17,7 @@ from numpy.typing import NDArray
 
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.results.row_reading import make_up
-from secateur.rows.encoding import (
-    SHOWN_TEXT,
-    as_label,
-    as_truth,
-    cut_blanks,
-    find_unread,
-    own_names,
-    read_written,
-    tested_features,
-)
+from secateur.rows import encoding
 from secateur.tree.columns import STEPS, ColumnParser, find_cuts
 from secateur.tree.tree import Tree
 from secateur.words.conditions import count_of
@@ -74,7 +65,7 @@ class Found:
         if self.is_plain:
             return pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
         # Messages count rows from 1, as people count lines.
-        return read_written(to_array(values, name, table), self.reading, name, first=1, what=table)
+        return encoding.read_written(to_array(values, name, table), self.reading, name, first=1, what=table)
 
 
 @dataclass(frozen=True)
@@ -123,7 +114,7 @@ class Unreadable:
 
 
 def _shorten(cell: Any) -> str:
-    return str(cell) if len(str(cell)) <= SHOWN_TEXT else f"{str(cell)[:SHOWN_TEXT]}…"
+    return str(cell) if len(str(cell)) <= encoding.SHOWN_TEXT else f"{str(cell)[: encoding.SHOWN_TEXT]}…"
 
 
 def find_reading(values: Any, *, month_first: bool = False) -> Found | None:
@@ -151,7 +142,7 @@ def find_reading(values: Any, *, month_first: bool = False) -> Found | None:
         best = PLAIN
         unread = pd.to_numeric(pd.Series(counted.index, dtype=object), errors="coerce").isna().to_numpy()
     else:
-        unread, beside_plain = _find_unfit(texts, best), find_unread(texts, PLAIN)
+        unread, beside_plain = _find_unfit(texts, best), encoding.find_unread(texts, PLAIN)
         if best.kind == "number" and not beside_plain.any():
             return None  # a file of typed columns holds digits as text for a reason, such as codes
         best = PLAIN if best.kind == "number" and (unread == beside_plain).all() else best
@@ -163,7 +154,7 @@ def find_reading(values: Any, *, month_first: bool = False) -> Found | None:
     if best.is_moment:
         best = _find_step(texts, best)
     other = replace(best, order={"dmy": "mdy", "mdy": "dmy", "ymd": "ymd"}[best.order])
-    is_ambiguous = other != best and not find_unread(texts, other).any()
+    is_ambiguous = other != best and not encoding.find_unread(texts, other).any()
     example = str(present.iloc[0] if odd is None else values[~odd].dropna().iloc[0])
     return Found(best, example.strip(" "), is_ambiguous, odd)
 
@@ -172,7 +163,7 @@ def _find_unfit(texts: Any, reading: ColumnParser) -> NDArray[np.bool_]:
     """Mark the texts that a reading cannot read, and bare numbers beside percentages, which may be shares."""
     import pyarrow.compute as pc
 
-    unfit = find_unread(texts, reading)
+    unfit = encoding.find_unread(texts, reading)
     if reading.unit == "%":
         unfit |= ~pc.match_substring(texts, "%").fill_null(True).to_numpy(zero_copy_only=False)
     return unfit
@@ -203,7 +194,7 @@ def set_readings(tree: Tree, readings: Mapping[str, ColumnParser]) -> Tree:
 def cut_column(values: Any) -> Any:
     """Cut the blanks around the texts of a column of a pandas frame; None if there are none."""
     texts = [text for text in values.dropna().unique() if isinstance(text, str)]
-    cut = {text: own for text, own in zip(texts, cut_blanks(texts), strict=True) if own != text}
+    cut = {text: own for text, own in zip(texts, encoding.cut_blanks(texts), strict=True) if own != text}
     if not cut:
         return None
     return values.map(lambda text: cut.get(text, text), na_action="ignore").astype(object).fillna(np.nan)
@@ -265,7 +256,9 @@ def _find_step(values: Any, reading: ColumnParser) -> ColumnParser:
         fine = replace(reading, step="microsecond")
         if step == "day" and reading.kind == "clock":
             continue
-        if np.array_equal(read_written(values, coarse, ""), read_written(values, fine, ""), equal_nan=True):
+        if np.array_equal(
+            encoding.read_written(values, coarse, ""), encoding.read_written(values, fine, ""), equal_nan=True
+        ):
             return coarse
     return replace(reading, step="microsecond")
 
@@ -287,7 +280,7 @@ def take_rows(table: TableFile, tree: Tree, beside: Sequence[str] = (), kept: ND
     """
     import pandas as pd
 
-    frame = find_columns(table, own_names(tree), tree.n_features, beside).copy(deep=False)
+    frame = find_columns(table, encoding.own_names(tree), tree.n_features, beside).copy(deep=False)
     readings: dict[str, ColumnParser] = {}
     found: dict[str, Found] = {}
     cut: list[str] = []
@@ -295,14 +288,14 @@ def take_rows(table: TableFile, tree: Tree, beside: Sequence[str] = (), kept: ND
     asked = set(tree.feature[~tree.is_leaf].tolist())
     for feature, column in enumerate(frame.columns):
         levels, kind, values = tree.categories[feature], table.kinds[column], frame[column]
-        if kind == "text" and levels and cut_blanks(levels) == list(levels):
+        if kind == "text" and levels and encoding.cut_blanks(levels) == list(levels):
             if (without := cut_column(values)) is not None:
                 frame[column], readings[column] = without, ColumnParser("text")
                 cut += [column] if tree.column_parser(feature) is None else []
         elif kind in ("text", "date") and levels is None:
             reading, one = tree.column_parser(feature), None
             if reading is not None:
-                one = Found(reading, "", odd=find_unread(to_array(values, column, table.name), reading))
+                one = Found(reading, "", odd=encoding.find_unread(to_array(values, column, table.name), reading))
             elif not tree.column_parsers:
                 one = find_reading(values, month_first=table.month_first)
                 found |= {column: one} if one is not None and not one.is_plain else {}
@@ -313,7 +306,7 @@ def take_rows(table: TableFile, tree: Tree, beside: Sequence[str] = (), kept: ND
         values = frame[column]
         if feature in asked and values.dtype.kind == "O" and not any(isinstance(one, str) for one in levels or ()):
             is_truth = bool(levels) and all(isinstance(one, bool) for one in levels or ())
-            are_truths = values.map(as_truth, na_action="ignore").notna() | values.isna()
+            are_truths = values.map(encoding.as_truth, na_action="ignore").notna() | values.isna()
             odd = np.array([isinstance(one, str) and (is_truth or not _is_number(one)) for one in values])
             odd &= ~are_truths.to_numpy() if is_truth or are_truths.all() else True
             blanked = unreadable.blank(column, values, odd, "truth values" if is_truth else "numbers")
@@ -354,7 +347,7 @@ def _describe_unseen(rows: Any, tree: Tree, where: str) -> list[str]:
     notes = []
     for feature, column in enumerate(rows.columns):
         levels = tree.categories[feature]
-        if feature not in tested_features(tree) or levels is None or find_cuts(tree, feature) is not None:
+        if feature not in encoding.tested_features(tree) or levels is None or find_cuts(tree, feature) is not None:
             continue
         values = rows[column]
         strange = values[values.notna() & ~values.isin(list(levels))]
@@ -378,13 +371,13 @@ def to_types(frame: Any, tree: Tree) -> Any:
         is_text = values.dtype.kind == "O"
         values = values.astype(object) if is_text else values
         if levels is None and is_text and feature in numbers:
-            words = values.map(as_truth, na_action="ignore")
+            words = values.map(encoding.as_truth, na_action="ignore")
             if values.isna().all() or words.notna().equals(values.notna()):
                 typed[column] = words.astype(np.float64)
         elif levels and all(isinstance(level, bool) for level in levels) and is_text:
-            typed[column] = values.map(lambda value: as_truth(value, value), na_action="ignore")
+            typed[column] = values.map(lambda value: encoding.as_truth(value, value), na_action="ignore")
         elif levels and all(isinstance(level, str) for level in levels) and values.dtype.kind in "ifb":
-            typed[column] = values.astype(object).map(as_label, na_action="ignore")
+            typed[column] = values.astype(object).map(encoding.as_label, na_action="ignore")
     return typed
 
 
@@ -396,13 +389,13 @@ def write_labels(model: Any, rows: Any) -> Any:
             for column, levels in zip(columns, getattr(encoder, "categories_", ()), strict=False):
                 is_text = any(isinstance(level, str) for level in levels)
                 if is_text and column in typed and typed[column].dtype.kind in "if":
-                    typed[column] = typed[column].astype(object).map(as_label, na_action="ignore")
+                    typed[column] = typed[column].astype(object).map(encoding.as_label, na_action="ignore")
     return typed
 
 
 def parse_row(tree: Tree, given: dict[str, Any], needed: Collection[int] | None = None) -> dict[str, Any]:
     """Read one row as people write it; columns that the tree never asks for, or are not ``needed``, may be absent."""
-    names = own_names(tree) or [tree.feature_name(feature) for feature in range(tree.n_features)]
+    names = encoding.own_names(tree) or [tree.feature_name(feature) for feature in range(tree.n_features)]
     strange = [name for name in given if name not in names]
     if strange:
         hint = did_you_mean(strange[0], names)
@@ -451,7 +444,7 @@ def _read_text(value: str, reading: ColumnParser, name: str) -> float:
     import pyarrow as pa
 
     try:
-        return float(read_written(pa.array([value]), reading, name)[0])
+        return float(encoding.read_written(pa.array([value]), reading, name)[0])
     except InputError:
         what = "a number" if reading.kind == "number" else "a time" if reading.kind == "clock" else "a date"
         raise InputError(f"Expected {what} such as {reading.example} for {name!r}, found {value!r}.") from None
@@ -463,9 +456,9 @@ def _parse_label(levels: Sequence[Any], value: Any) -> Any:
         return value
     otherwise = None if _is_blank(value) else value
     if all(isinstance(level, bool) for level in levels):
-        return as_truth(value, otherwise)
-    named = {as_label(level): level for level in levels}
-    return named.get(as_label(value), named.get(as_label(value).strip(" "), otherwise))
+        return encoding.as_truth(value, otherwise)
+    named = {encoding.as_label(level): level for level in levels}
+    return named.get(encoding.as_label(value), named.get(encoding.as_label(value).strip(" "), otherwise))
 
 
 def _is_number(text: str) -> bool:

@@ -242,6 +242,7 @@ def _check_memory(needed: int, name: str) -> None:
         )
 
 
+UNREAD_IN_BATCHES = ("sample", "encoding", "missing", "blank_unreadable", "sheet", "text", "month_first")  # of Reading
 LARGE_FILE = 256 << 20  # larger files, in bytes, are read in batches; docs/command-line.md says so too
 
 
@@ -270,13 +271,7 @@ def open_batches(
         others[0] if others else "": others,
         "--drop": used.drop,
         "--drop-class": used.drop_class,
-        "--sample": reading.sample,
-        "--encoding": reading.encoding,
-        "--missing": reading.missing,
-        "--blank-unreadable": reading.blank_unreadable,
-        "--sheet": reading.sheet,
-        "--text": reading.text,
-        "--month-first": reading.month_first,
+        **{f"--{name.replace('_', '-')}": getattr(reading, name) for name in UNREAD_IN_BATCHES},
     }
     unread = next((name for name, value in unfit.items() if value), None)
     if unread is not None:
