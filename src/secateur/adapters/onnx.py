@@ -174,7 +174,6 @@ class _Graph:
         self._is_own = model.producer_name == "secateur"
 
     def read(self) -> tuple[Source, Inputs]:
-        """Read the one tree, and what goes into it."""
         nodes = list(self._graph.node)
         trees = [place for place, node in enumerate(nodes) if node.op_type.startswith(ENSEMBLE)]
         if len(trees) != 1 or nodes[trees[0]].op_type not in (CLASSIFIER, REGRESSOR, ENSEMBLE):
@@ -226,9 +225,8 @@ class _Graph:
         if made is None:
             return KINDS[self._input_type(name).elem_type]
         node = made[1]
-        if node.op_type == "Cast":
-            return KINDS[self._attributes(node)["to"]]
-        return self._element_type(node.input[0])
+        is_cast = node.op_type == "Cast"
+        return KINDS[self._attributes(node)["to"]] if is_cast else self._element_type(node.input[0])
 
     def _trace(self, name: str, depth: int = 0) -> Inputs:
         """Find the columns that a tensor is made of, each with its rounding."""

@@ -156,7 +156,6 @@ class _Reader:
         self._links: set[int] = set()  # splits that the file does not have
 
     def read(self) -> Tree:
-        """Read the one tree."""
         top = self._model.find("Node")
         if top is None:
             raise FormatError("The TreeModel of the PMML has no Node; it was cut or edited.")

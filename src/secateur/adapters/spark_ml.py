@@ -93,7 +93,6 @@ def find_features_column(model: Any) -> str | None:
 
 
 def _split_stages(model: Any) -> tuple[list[Any], Any, list[Any]]:
-    """Return the stages before the tree, the tree, and those after it."""
     if type(model).__name__ != "PipelineModel":
         return [], model, []
     stages = _flatten(model)

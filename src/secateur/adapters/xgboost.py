@@ -203,7 +203,6 @@ def _leaf_values(source: dict[str, Any], leaves: list[int]) -> NDArray[np.float3
 
 
 def _ask(booster: Any, learner: dict[str, Any], values: NDArray[np.float32]) -> NDArray[Any]:
-    """Ask XGBoost itself what it predicts from each leaf's values."""
     blank = booster.copy()
     content = _load(booster)
     for tree in content["learner"]["gradient_booster"]["model"]["trees"]:

@@ -118,8 +118,6 @@ def diagnose_command(
 
 @dataclass(frozen=True)
 class _Story:
-    """What one diagnosis has to tell."""
-
     name: str
     opening: str
     diagnosis: Diagnosis
@@ -128,7 +126,6 @@ class _Story:
     notes: tuple[str, ...] = ()
 
     def to_dict(self, leaves: list[int] | None, *, pairs: bool) -> dict[str, Any]:
-        """Tell the same to machines."""
         told = {"name": self.name, "notes": list(self.notes), **self.diagnosis.to_dict(leaves, pairs=pairs)}
         if self.overlaps is not None:
             listed = [

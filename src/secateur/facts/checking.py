@@ -80,7 +80,6 @@ class _Block:
         raise InputError(f"Row {self.first + row} of {self.name} is not one-hot in the group {group.name!r}: {found}.")
 
     def check_decimals(self, feature: int) -> None:
-        """Check that a column's numbers have no more decimals than the fact states."""
         broken, values = self.break_decimals(feature), self.columns[feature]
         if broken.any():
             row = int(broken.argmax())
@@ -90,7 +89,6 @@ class _Block:
             )
 
     def check_claim(self, known: Claim | Implication) -> None:
-        """Check that a claim or an implication holds for every row."""
         broken = self.break_claim(known)
         if broken.any():
             claims = (known.premise, known.conclusion) if isinstance(known, Implication) else (known,)
@@ -120,7 +118,6 @@ class _Block:
         return np.column_stack([self.columns[feature] for feature in group.features])
 
     def _holds(self, claim: Claim) -> NDArray[np.bool_]:
-        """Mark the rows for which a claim holds."""
         region = claim.region
         if claim.subject < self.tree.n_features:
             values = self.columns[claim.subject]

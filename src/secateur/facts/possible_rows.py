@@ -238,9 +238,7 @@ def _column_atom(tree: Tree, facts: Facts, claimed: Mapping[int, Region], featur
     else:
         n_decimals = facts.decimals_of.get(feature)
         cuts = {float(limit) for limit in tree.upper[tree.feature == feature]}
-        for claim in facts.all_claims:
-            if claim.subject == feature:
-                cuts |= {claim.region.low, claim.region.high}
+        cuts |= {end for claim in facts.all_claims if claim.subject == feature for end in claim.region[:2]}
         inside = sorted(cut for cut in cuts if held.low < cut < held.high)
         for low, high in zip([held.low, *inside], [*inside, held.high], strict=True):
             region = Region(low, high)

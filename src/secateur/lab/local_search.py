@@ -241,7 +241,6 @@ class _Slots:
             stack.append((int(start.children_right[node]), 2 * slot + 2))
 
     def search(self, problem: Problem, max_sweeps: int, rng: np.random.Generator) -> None:
-        """Sweep until nothing improves."""
         orders = np.empty((max_sweeps, problem.n_slots), dtype=np.int64)
         for sweep in range(max_sweeps):
             orders[sweep] = rng.permutation(problem.n_slots)
@@ -265,7 +264,6 @@ class _Slots:
         )
 
     def route(self, problem: Problem) -> NDArray[np.int64]:
-        """Find the leaf slot of each training row."""
         slots = np.zeros(len(problem.y), dtype=np.int64)
         rows = np.arange(len(slots))
         while len(rows := rows[self.feature[slots[rows]] >= 0]):

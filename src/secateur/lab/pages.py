@@ -124,8 +124,7 @@ def to_terminal(page: Page) -> Table:
 def to_markdown(page: Page, level: int = 3) -> str:
     """Write a page as Markdown below a heading of that level; a cell more than three standard errors away is bold."""
     lines = [f"{'#' * level} {page.title}", "", f"{page.note[0].upper()}{page.note[1:]}.", ""]
-    lines.append(_markdown_row(page.header))
-    lines.append("|" + "---|" * len(page.header))
+    lines += [_markdown_row(page.header), "|" + "---|" * len(page.header)]
     for row in page.marked_rows:
         lines.append(_markdown_row([f"**{cell}**" if mark == "red" else cell for cell, mark in row]))
     return "\n".join([*lines, ""])

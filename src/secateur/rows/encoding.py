@@ -445,9 +445,8 @@ def asked_features(tree: Tree) -> set[int]:
 
 def read_features(tree: Tree, features: Collection[int] | None = None) -> list[int]:
     """List the features to read: all that a pipeline makes others from, else those given, else those asked for."""
-    if derives(tree):
-        return list(own_features(tree))
-    return sorted(asked_features(tree) if features is None else features)
+    chosen = own_features(tree) if derives(tree) else asked_features(tree) if features is None else features
+    return sorted(chosen)
 
 
 def find_texts(tree: Tree, y: Any = None) -> list[str]:

@@ -214,8 +214,6 @@ def _check_loop(directory: str, above: Collection[str]) -> str:
 
 
 class _Files:
-    """Files that are read one after the other."""
-
     def __init__(self, relations: list[FileRelation], connection: Any) -> None:
         first = relations[0]
         other = next((one for one in relations if one.kind != first.kind), None)
@@ -296,7 +294,6 @@ class _File:
                 )
 
     def read(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Read batches of some columns."""
         if self.relation.kind == "arrow":
             with open_arrow(self.relation.path, self.relation.name, columns) as (_, batches):
                 for batch in batches:

@@ -296,7 +296,6 @@ def _read_metadata(file: IO[bytes], offset: int, size: int) -> Iterator[tuple[in
 
 
 def _measure(file: IO[bytes], size: int, start: int, metadata: bytes) -> int:
-    """Tell the bytes that a message takes, unpacked."""
     message = _Table.root(metadata)
     body = message.number(MESSAGE_BODY, "<q")
     kind, header = message.number(MESSAGE_TYPE, "<B"), message.table(MESSAGE_HEADER)
@@ -329,7 +328,6 @@ class _Table:
 
     @classmethod
     def root(cls, data: bytes) -> _Table:
-        """The outermost table."""
         return cls(data, struct.unpack_from("<I", data)[0])
 
     def number(self, field: int, code: str) -> int:
@@ -338,12 +336,10 @@ class _Table:
         return 0 if place is None else int(self._unpack(code, place)[0])
 
     def table(self, field: int) -> _Table | None:
-        """A table inside."""
         place = self._find(field)
         return None if place is None else _Table(self.data, place + self._unpack("<I", place)[0])
 
     def structs(self, field: int, width: int, code: str) -> Iterator[tuple[int, ...]]:
-        """A list of structures."""
         place = self._find(field)
         if place is None:
             return

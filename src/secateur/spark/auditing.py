@@ -140,7 +140,6 @@ class _Table:
         return [] if self.part is None else [self.part]
 
     def count_groups(self, rules: Rules) -> tuple[Any, list[dict[str, Any]]]:
-        """List the refusals and the groups of an audit."""
         from pyspark.sql import functions as F
 
         from secateur.export.sql import GROUPED, audit_to_sql

@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -120,11 +120,8 @@ class Facts:
 
     def region_of(self, feature: int) -> Region | None:
         """What the claims about every row leave a feature; None where there are none."""
-        found = None
-        for claim in self.claims:
-            if claim.subject == feature:
-                found = claim.region if found is None else found.meet(claim.region)
-        return found
+        regions = [claim.region for claim in self.claims if claim.subject == feature]
+        return reduce(Region.meet, regions) if regions else None
 
     @cached_property
     def group_of(self) -> dict[int, int]:
@@ -140,8 +137,7 @@ class Facts:
         for together in sets:
             for feature in list(together):
                 together |= bundle_of.get(feature, set())
-            for feature in together:
-                bundle_of[feature] = together
+            bundle_of |= dict.fromkeys(together, together)
         return sorted({tuple(sorted(together)) for together in bundle_of.values()})
 
     def leave_out(self, fact: Claim | Implication | Group | int, n_features: int) -> Facts | None:
@@ -177,9 +173,8 @@ class Facts:
 
     def members(self, claim: Claim, n_features: int) -> tuple[int, ...]:
         """The features that a claim is about: one, or those of a group."""
-        if claim.subject >= n_features:
-            return self.groups[claim.subject - n_features].features
-        return (claim.subject,)
+        subject = claim.subject
+        return (subject,) if subject < n_features else self.groups[subject - n_features].features
 
 
 NO_FACTS = Facts()

@@ -141,7 +141,6 @@ def tree_from_dict(content: object) -> Tree:
 
 
 def _to_plain(value: Any) -> Any:
-    """Turn arrays and tuples, also within others, into lists."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, dict):
@@ -261,7 +260,6 @@ def _write_number(value: float) -> float | str | None:
 
 
 def _read_number(value: object) -> float:
-    """Read a float, "inf" or "-inf"."""
     if value in ("inf", "-inf"):
         return float(str(value))
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -274,7 +272,6 @@ def _read_numbers(values: Sequence[object]) -> NDArray[np.float64]:
 
 
 def _read_whole(value: object) -> int:
-    """Read an int; reject bool and float."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"expected a whole number, found {value!r}")
     return value

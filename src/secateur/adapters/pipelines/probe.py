@@ -175,9 +175,8 @@ class Sample:
             holds_objects = str(self.table.to_native().dtypes.iloc[column]) == "object"
             first = series.filter(series.is_null()).head(1)  # of a million texts, no other is looked at
             return _order_markers([nan, None], first.to_list()) if holds_objects else [nan]
-        if not series.dtype.is_float():
-            return [None]
-        return [None, nan] if bool(series.is_null().any()) else [nan, None]
+        markers = [None, nan] if bool(series.is_null().any()) else [nan, None]
+        return markers if series.dtype.is_float() else [None]
 
     def label(self, column: int) -> Any:
         """Return a value of a column."""

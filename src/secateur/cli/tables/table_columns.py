@@ -251,16 +251,12 @@ def _list_candidates(texts: Sequence[str], shares: NDArray[np.float64], *, month
 
 def _find_step(values: Any, reading: ColumnParser) -> ColumnParser:
     """Find the largest step that all dates or times are whole numbers of."""
-    for step in STEPS:
-        coarse = replace(reading, step=step)
-        fine = replace(reading, step="microsecond")
-        if step == "day" and reading.kind == "clock":
-            continue
-        if np.array_equal(
-            encoding.read_written(values, coarse, ""), encoding.read_written(values, fine, ""), equal_nan=True
-        ):
+    fine = replace(reading, step="microsecond")
+    exact = encoding.read_written(values, fine, "")
+    for coarse in [replace(reading, step=step) for step in STEPS if (step, reading.kind) != ("day", "clock")]:
+        if np.array_equal(encoding.read_written(values, coarse, ""), exact, equal_nan=True):
             return coarse
-    return replace(reading, step="microsecond")
+    return fine
 
 
 class Taken(NamedTuple):
