@@ -24,9 +24,9 @@ __all__ = ["read_quartiles", "read_verdict", "to_table", "write_json"]
 
 
 def to_table(results: list[Result]) -> Table:
-    """A block a case, a line a measure: median, quartiles, and whether the bar is met."""
+    """A block a case, a line a measure: median, quartiles, and whether the target is met."""
     table = Table(title="Medians (and quartiles) of ratios measured in this run", title_justify="left")
-    for name in ("case", "answer", "seconds", "measured", "bar"):
+    for name in ("case", "answer", "seconds", "measured", "target"):
         table.add_column(name)
     for result in results:
         columns = [
@@ -49,8 +49,8 @@ def read_quartiles(values: Quartiles) -> str:
 
 
 def read_verdict(bar: str | None, values: Quartiles) -> str:
-    """The bar, and whether the median meets it."""
-    return "" if bar is None else f"{bar} {'met' if is_met(bar, values) else 'MISSED'}"
+    """The target, and whether the median meets it."""
+    return "" if bar is None else f"{bar} {'met' if is_met(bar, values) else 'missed'}"
 
 
 def write_json(path: Path, results: list[Result], *, quick: bool) -> None:

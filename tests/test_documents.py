@@ -128,6 +128,8 @@ def test_the_performance_page_shows_the_last_stored_run() -> None:
     stored = sorted((ROOT / "benchmarks" / "history").glob("*.json"))[-1]
     text = PAGE.read_text(encoding="utf-8")
     assert fill_page(text, json.loads(stored.read_text(encoding="utf-8"))) == text
+    measured = text.partition("<!-- measured: begin -->")[2]
+    assert not re.search(r"compact|merged|\bbar\b|MISSED", measured)
 
 
 def test_the_performance_page_shows_the_stored_grid() -> None:
