@@ -252,9 +252,7 @@ def _digest_told(content: dict[str, Any]) -> str:
     def strip(part: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in part.items() if name != "text"}
 
-    lines = [
-        {**strip(line), "reasons": [strip(reason) for reason in line.get("reasons", ())]} for line in content["lines"]
-    ]
+    lines = [{**strip(line), "reasons": [*map(strip, line.get("reasons", ()))]} for line in content["lines"]]
     return _digest({**content, "guarantee": None, "lines": lines})
 
 

@@ -93,14 +93,8 @@ def _make_listing(rules: Rules, *, reasons: bool, most: int | None) -> Listing:
         before=tuple(before),
         rows_title=title_rows(rules),
         lines=tuple(
-            _list_line(
-                line,
-                parts[line.index],
-                read,
-                reasons=reasons,
-                begins=before is None or before._section != line._section,
-            )
-            for before, line in zip([None, *shown], shown, strict=False)
+            _list_line(line, parts[line.index], read, reasons=reasons, begins=section != line._section)
+            for section, line in zip([None, *(line._section for line in shown)], shown, strict=False)
         ),
         n_left_out=len(rules.class_ids) - len(shown),
         after=tuple(after),
@@ -108,7 +102,7 @@ def _make_listing(rules: Rules, *, reasons: bool, most: int | None) -> Listing:
 
 
 def _list_line(line: Rule, part: float, read: Callable[[int], str], *, reasons: bool, begins: bool) -> ListedLine:
-    leaves = line.leaf_ids
+    leaves, told = line.leaf_ids, line.reasons.items() if reasons else ()
     aside = describe_assimilation(line) if reasons and line.assimilated_into is not None else ""
     return ListedLine(
         number=line.index + 1,
@@ -123,9 +117,6 @@ def _list_line(line: Rule, part: float, read: Callable[[int], str], *, reasons: 
         heading=join_asked(line.heading) if begins and line.heading else "",
         stands_for=f"leaf {leaves[0]}" if len(leaves) == 1 else f"{len(leaves)} leaves",
         deleted=() if line._rules.is_list else tuple(map(read, line.deleted_ids)),
-        reasons=tuple(
-            ListedReason(reason.deleted, read(link), reason.text)
-            for link, reason in (line.reasons.items() if reasons else ())
-        ),
+        reasons=tuple(ListedReason(why.deleted, read(link), why.text) for link, why in told),
         aside=aside,
     )

@@ -77,11 +77,10 @@ class _Graph:
         self._constants: list[Any] = []
         tests = [test for rule in listed.rules for test in rule.tests]
         # The intervals of each column that any rule asks for; at least one, because a tensor must not be empty.
-        self._intervals = [
-            sorted({interval for test in tests if test.column == place for interval in test.intervals})
-            or [(-np.inf, np.inf)]
-            for place in range(len(listed.columns))
+        asked = [
+            {one for test in tests if test.column == n for one in test.intervals} for n in range(len(self._columns))
         ]
+        self._intervals = [sorted(intervals) or [(-np.inf, np.inf)] for intervals in asked]
 
     def build(self, words: str) -> bytes:
         """Serialize the model."""

@@ -411,10 +411,8 @@ class TypedTable(AskedTable):
             return exp.cast(own(), DOUBLE)
 
         if is_text(column):
-            if dialect.truth_type:
-                text = read_texts_of_other_types(column, own, dialect, self.write_label)
-            else:
-                text = exp.cast(own(), exp.DataType.build(dialect.text))
+            text = exp.cast(own(), exp.DataType.build(dialect.text))
+            text = read_texts_of_other_types(column, own, dialect, self.write_label) if dialect.truth_type else text
             return self._compare_bytes(_cut_blanks(column, text))
         if column.reading is not None:
             read = read_number(own, column.reading, dialect)
@@ -453,14 +451,12 @@ class TypedTable(AskedTable):
     def _compare_bytes(self, text: Node) -> Node:
         """Compare a text byte by byte, though its column may say that case does not matter."""
         name = self._dialect.collation
-        if not name:
-            return text
-        return exp.Collate(this=text, expression=exp.to_identifier(name, quoted=name == "C"))
+        return exp.Collate(this=text, expression=exp.to_identifier(name, quoted=name == "C")) if name else text
 
     def _is_of_type(self, value: Node, types: Iterable[str]) -> Node:
         """Ask whether a row of SQLite, where every value has a type of its own, holds one of some types."""
         kind: Node = exp.Anonymous(this=self._dialect.type_of, expressions=[value])
-        return exp.In(this=kind, expressions=[exp.Literal.string(name) for name in types])
+        return exp.In(this=kind, expressions=[*map(exp.Literal.string, types)])
 
     def _limit(self, limit: float, column: Column) -> Node:
         """Write a limit as the shortest number that decides alike, or as the first moment beyond it."""
@@ -517,9 +513,7 @@ def read_number(own: Make, reading: ColumnParser, dialect: SqlDialect) -> Node:
         return exp.Case(ifs=[when(fits, _to_moment(text(), reading, dialect))])
     digits = _replace(text(), f"[^0-9{reading.decimal}-]", "", dialect)
     if reading.decimal != ".":
-        digits = exp.Anonymous(
-            this="REPLACE", expressions=[digits, exp.Literal.string(reading.decimal), exp.Literal.string(".")]
-        )
+        digits = exp.Anonymous(this="REPLACE", expressions=[digits, *map(exp.Literal.string, (reading.decimal, "."))])
     # Numbers count as read already.
     is_number = _is_of_type(own(), dialect.number_types, dialect)
     return exp.Case(ifs=[when(is_number, exp.cast(text(), DOUBLE)), when(fits, exp.cast(digits, DOUBLE))])

@@ -79,10 +79,8 @@ class PlainTable(AskedTable):
         self, rules: Rules, listed: DecisionList, dialect: SqlDialect, table: TableName, taken: FreeNames, blanks: Texts
     ) -> None:
         # Amounts are numbers here.
-        columns = [
-            replace(one, reading=None) if one.reading is not None and one.reading.kind == "number" else one
-            for one in listed.columns
-        ]
+        is_amount = [one.reading is not None and one.reading.kind == "number" for one in listed.columns]
+        columns = [replace(c, reading=None) if own else c for c, own in zip(listed.columns, is_amount, strict=True)]
         super().__init__(columns, dialect, table, taken, blanks)
         self._writer = Writer(dialect.name, pretty=False)
         clock = next((one.name for one in columns if one.reading is not None and one.reading.kind == "clock"), None)

@@ -235,10 +235,8 @@ def rules_to_latex(rules: Rules) -> str:
         if line.heading:
             rows.append(rf"\multicolumn{{4}}{{l}}{{\textit{{Among {escape_latex(line.heading)}}}}} \\")
         rows.append(f"{line.number} & {' & '.join(map(escape_latex, (line.asked, line.class_name, line.rows)))} \\\\")
-    told = [
-        rf"\multicolumn{{4}}{{p{{0.95\linewidth}}}}{{{escape_latex(sentence)}}} \\"
-        for sentence in (*listing.before, *listing.after)
-    ]
+    sentences = map(escape_latex, (*listing.before, *listing.after))
+    told = [rf"\multicolumn{{4}}{{p{{0.95\linewidth}}}}{{{sentence}}} \\" for sentence in sentences]
     return "\n".join([*head, *rows, r"\midrule", *told, r"\end{longtable}"])
 
 

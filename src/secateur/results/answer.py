@@ -202,11 +202,9 @@ def warn_of_weights(rules: Rules) -> list[str]:
     own, counted = weighed[rules.paths.leaf_ids], rules.leaf_counts
     sums, totals = own.sum(axis=1), counted.sum(axis=1)
     known = (sums > 0) & (totals > 0)
-    if not known.any() or np.allclose(
-        own[known] / sums[known, None], counted[known] / totals[known, None], rtol=0, atol=1e-3
-    ):
-        return []
     own, counted = own[known], counted[known]
+    if np.allclose(own / sums[known, None], counted / totals[known, None], rtol=0, atol=1e-3):  # also if none is known
+        return []
     if (alarm := _warn_of_labels(own, counted, rules.paths.leaf_class[known])) is not None:
         return [alarm]
     counted_how = "by the weights that were passed" if rules.is_weighted else "unweighted"

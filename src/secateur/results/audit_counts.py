@@ -117,8 +117,7 @@ def find_cells(
     rules: Rules, leaf: NDArray[np.int64], line: NDArray[np.int64], truth: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Number the cells of rows by their leaf, the line that decides them, and their class."""
-    cells: NDArray[np.int64] = (leaf * len(rules.class_ids) + line) * rules.tree.n_classes + truth
-    return cells
+    return (leaf * len(rules.class_ids) + line) * rules.tree.n_classes + truth
 
 
 def n_cells(rules: Rules) -> int:

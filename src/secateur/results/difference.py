@@ -335,9 +335,8 @@ def _read_region(tree: Tree, condition: Condition) -> _Region:
     low, high = condition.low, condition.high
     n_decimals = tree.facts.decimals_of.get(condition.feature)
     if n_decimals is not None:
-        low, high = (
-            end if math.isinf(end) else float(last_with_decimals(end, n_decimals, tree.dtype)) for end in (low, high)
-        )
+        ends = (low, high)
+        low, high = (n if math.isinf(n) else float(last_with_decimals(n, n_decimals, tree.dtype)) for n in ends)
     return _Region(((low, high),) if low < high else (), None, False, condition.missing)
 
 
@@ -442,10 +441,8 @@ class SwapSet:
             shown = ", ".join(f"{place:,}" for place in one.examples)
             old, new = (self.names.get(answer, answer) for answer in (one.old, one.new))
             told.append(f"  {old} to {new}: {count_of(one.rows, 'row')}{was} (such as row {shown})")
-        told += [
-            f"  from line {one.old_line} to line {one.new_line}: {count_of(one.rows, 'row')}"
-            for one in self.moves[:SHOWN_SWAPS]
-        ]
+        for move in self.moves[:SHOWN_SWAPS]:
+            told.append(f"  from line {move.old_line} to line {move.new_line}: {count_of(move.rows, 'row')}")
         if self.gain is not None:
             gain, low, high = self.gain
             changes = [f"{100 * one:+.2f}" for one in self.gain]

@@ -122,9 +122,8 @@ class Measures:
         area += f" (tree {self.tree_auc:.3f})" if area and not math.isnan(self.tree_auc) else ""
         area += "." if area else ""
         if not named:
-            return (
-                f"{name_class(name)}: finds none of {read_count(own)}{which}, because no line with a row says so.{area}"
-            )
+            none = f"finds none of {read_count(own)}{which}, because no line with a row says so"
+            return f"{name_class(name)}: {none}.{area}"
         lift = hits / named / (own / self.total)
         return (
             f"{name_class(name)}: finds {read_count(hits)} of {read_count(own)}{which} ({read_share(hits / own)}); of "

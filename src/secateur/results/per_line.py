@@ -470,9 +470,8 @@ class LineAudits(ArrayTable[LineAudit]):
             against = "Against the unseen rows that the rules were measured on"
         if self.since is None:
             against = f"Against the training rows{', to which the rules were fitted' if self.n_tested else ''}"
-        n_moved, n_holding, n_empty, n_unknown = (
-            int((self.verdicts == one).sum()) for one in (MOVED, HOLDS, NO_ROWS, NOT_COMPARABLE)
-        )
+        verdicts = (MOVED, HOLDS, NO_ROWS, NOT_COMPARABLE)
+        n_moved, n_holding, n_empty, n_unknown = (int((self.verdicts == one).sum()) for one in verdicts)
         every = count_of(len(self), "line" if self.rules.is_list else "rule")
         if self.rules.is_list:
             n_rules = len(self.rules)
@@ -583,10 +582,9 @@ def find_limits_of_d(rules: Rules) -> statistics.Limits:
         return np.full(len(rules), np.nan), np.full(len(rules), np.nan)
     places = np.arange(len(rules)), rules.paths.leaf_class
     leaf, gained = rules.leaf_support, rules.covered_support - rules.leaf_support
-    limits = statistics.compare_nested(
-        rules.covered_counts[places], rules.covered_support, rules.leaf_counts[places], leaf
-    )
+    covered = rules.covered_counts[places], rules.covered_support
     is_known = (leaf > 0) & ((gained == 0) | (np.minimum(leaf, gained) >= statistics.LEAST_ROWS_OF_D))
+    limits = statistics.compare_nested(*covered, rules.leaf_counts[places], leaf)
     low, high = (np.where(is_known, limit, np.nan) for limit in limits)
     return low, high
 

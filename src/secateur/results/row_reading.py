@@ -177,10 +177,8 @@ def _as_table(rules: Rules, row: Any) -> Any:
             pairs = zip(given, tree.categories, strict=True)
             given = [value if levels is None else category_code(value, levels) for value, levels in pairs]
         return _as_objects(given)
-    is_flat = isinstance(row, (list, tuple)) and not any(
-        hasattr(one, "__len__") and not isinstance(one, str) for one in row
-    )
-    if columns is not None and is_flat:
+    is_listed = columns is not None and isinstance(row, (list, tuple))
+    if is_listed and not any(hasattr(one, "__len__") and not isinstance(one, str) for one in row):
         return _as_objects(row)
     values = np.asarray(row)
     return values if values.ndim == 2 else values.reshape(1, -1)

@@ -161,14 +161,12 @@ def find_table_shift(rules: Rules, source: RowSource) -> TableShift:
             elif one.low < before.low or one.high > before.high:
                 values = rows.select(0, rows.n_rows, np.array([feature]))[:, 0]
                 share = float(((values < before.low) | (values > before.high)).mean())
-            chance = (np.count_nonzero(before.counts + one.counts) - 1) * sum(
-                1 / max(s.counts.sum(), 1) for s in (before, one)
-            )
+            n_places = np.count_nonzero(before.counts + one.counts)
+            chance = (n_places - 1) * sum(1 / max(side.counts.sum(), 1) for side in (before, one))
             psi = find_psi(before.counts, one.counts)
             columns.append(ColumnShift(tree.feature_name(feature), before, one, share, psi, chance <= MOST_CHANCE))
-        return TableShift(
-            rows.n_rows, tuple(columns), find_broken_facts(tree, rows), dict(_find_units(rules, now, rows))
-        )
+        units = dict(_find_units(rules, now, rows))
+        return TableShift(rows.n_rows, tuple(columns), find_broken_facts(tree, rows), units)
 
     (found,) = source.map_unlabelled(without_facts(tree), look)
     return found
