@@ -30,7 +30,7 @@ from secateur.methods.covering import (
     sum_prices,
 )
 from secateur.methods.joint_deletion import Budgeted, JointDeletion, JointRows, Written
-from secateur.methods.leaves import CLASSES_ONLY, Allowed, LeafMasks, Stated, Window, list_places, make_mask, pack_flags
+from secateur.methods.leaves import CLASSES_ONLY, Allowed, LeafMasks, Stated, list_places, make_mask, pack_flags
 from secateur.methods.row_mixture import mix_rows
 from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
 from secateur.rules.editing import find_class, find_features
@@ -289,7 +289,7 @@ class _Choosing:
         """Get the lines of a cut ready to spend budgets on."""
         lines, rest = [], []
         for section, cover in enumerate(cut.covers):
-            rest.append(self._find_off(cover.otherwise.class_id, self._state_rest(cover.left, cover.otherwise)))
+            rest.append(self._find_off(cover.otherwise.class_id, self.values.state(cover.to_state)))
             for line in cover.lines:
                 links = self.paths.links[self.paths.entries(line.place)][list(line.kept)]
                 own = line.candidate
@@ -298,9 +298,6 @@ class _Choosing:
                 )
                 lines.append(Written(section, links, self._find_off(own.class_id, self.values.state(own.met)), costs))
         return partial(JointDeletion, rows, cut.nodes, lines, rest)
-
-    def _state_rest(self, left: int, window: Window) -> Stated | None:
-        return self.values.state(left or window.leaves)
 
     def spend(self, budget: float) -> _Chosen:
         """Choose the cut, and shorten its lines under a budget if there is one."""
@@ -357,7 +354,7 @@ class _Choosing:
                 leaves.append(one.line.place)
                 stated.append(one.stated)
                 contained.append(places)
-            stated.append(self._state_rest(cover.left, cover.otherwise))
+            stated.append(self.values.state(cover.to_state))
             contained.append(list_places(left))
             defaults.append(cover.otherwise.class_id)
             starts.append(len(leaves))
@@ -390,8 +387,7 @@ class _Choosing:
         if self.is_own and not (is_alone and not self.values.has_shares):
             is_written = np.repeat(np.isin(np.arange(self.paths.n_rules), places), np.diff(self.paths.offsets))
             if deletions.node.flags.writeable:  # else there are no numbers
-                deletions.before[is_written] = deletions.after[is_written] = deletions.number[is_written] = np.nan
-                deletions.node[is_written] = -1
+                deletions.forget(is_written)
             deletions.delete(is_written, Why.WITHIN_WINDOW)
             depths = self.tree.node_depth[[one.node for one in written]].tolist()
             headings = map(np.arange, begins, np.add(begins, depths).tolist())

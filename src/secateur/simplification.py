@@ -197,13 +197,9 @@ def simplify(
     if is_ensemble(model) and not each_leaf:
         named: dict[str, Any] = {"feature_names": feature_names, "class_names": class_names}
         others = {"sample_weight": sample_weight, "accepts_missing": accepts_missing, "groups": groups}
-        others |= {"integers": integers, "facts": facts, "budget": budget or None, "of": of}
-        others |= {"prefer": prefer, "max_columns": max_columns}
-        others |= {"sections": None if sections == "auto" else sections, **settings}
-        if predicts_values(model):
-            named["tolerance"] = tolerance
-        else:
-            others["tolerance"] = tolerance
+        others |= {"integers": integers, "facts": facts, "budget": budget or None, "of": of, "prefer": prefer}
+        others |= {"max_columns": max_columns, "sections": None if sections == "auto" else sections, **settings}
+        (named if predicts_values(model) else others)["tolerance"] = tolerance
         return _approximate(model, X, y, otherwise, named, others)
     check_pair(X, y, sample_weight)
     with nullcontext() if X is None else open_rows_of(model, X, y, sample_weight) as rows:

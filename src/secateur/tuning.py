@@ -153,14 +153,9 @@ def select(
     kind = search.kind
     if not search.is_list and not (isinstance(otherwise, str) and otherwise == "auto"):
         raise ParameterError(f"otherwise is for a list; leave it out for over={over!r}.")
-    search = replace(
-        search,
-        ceiling=check_share("ceiling", kind.ceiling if ceiling is None else ceiling),
-        min_accuracy_change=_check_change(
-            kind.min_accuracy_change if min_accuracy_change is None else min_accuracy_change
-        ),
-        otherwise=otherwise,
-    )
+    ceiling = check_share("ceiling", kind.ceiling if ceiling is None else ceiling)
+    least = _check_change(kind.min_accuracy_change if min_accuracy_change is None else min_accuracy_change)
+    search = replace(search, ceiling=ceiling, min_accuracy_change=least, otherwise=otherwise)
     return _select(model, search, _Sample.check(model, X, y, sample_weight), cv, n_jobs, progress)
 
 
@@ -352,20 +347,14 @@ def _audit_fold(
     key = f"{model.steps[-1][0]}__sample_weight" if is_pipeline(model) else "sample_weight"
     weighted: dict[str, Any] = {} if train.weights is None else {key: train.weights}
     tree = clone(model).fit(train.X, train.y, **weighted)
-    known: dict[str, Any] = {
-        "method": search.method,
-        "sample_weight": train.weights,
-        "accepts_missing": accepts_missing,
-    }
+    known: dict[str, Any] = {"method": search.method, "sample_weight": train.weights}
+    known |= {"otherwise": search.otherwise} if search.is_regression else {"each_leaf": True}
+    make = partial(simplify, tree, train.X, train.y, accepts_missing=accepts_missing, **known)
 
     def audit(rules: Rules) -> Audit:
         return rules.audit(test.X, test.y, sample_weight=test.weights)
 
-    if search.is_regression:
-        make = partial(simplify, tree, train.X, train.y, otherwise=search.otherwise, **known)
-        return [audit(make(**{**search.settings, search.parameter: value})) for value in search.values]
-    make = partial(simplify, tree, train.X, train.y, each_leaf=True, **known)
-    if search.form is None:
+    if search.is_regression or search.form is None:
         return [audit(make(**{**search.settings, search.parameter: value})) for value in search.values]
     rules = make(**search.settings)
     form = search.form._replace(otherwise=search.otherwise)

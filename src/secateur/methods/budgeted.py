@@ -106,8 +106,7 @@ def spend_budget(
     unsupported = ~implied & ~is_open[paths.rule]
     result.keep(unsupported, Why.NO_ROWS)
     result.delete(implied, Why.NO_FOREIGN_LEAF)
-    for numbers in (result.before, result.after, result.number):
-        numbers[implied | unsupported] = np.nan
+    result.forget(implied | unsupported)
     return result, guard.counts
 
 
@@ -530,9 +529,8 @@ class Budgeted(Method):
         reached = np.append(0, np.cumsum(mixture.real))
         is_open = reached[mixture.last[paths.leaf_ids]] > reached[mixture.first[paths.leaf_ids]]
         del reached
-        result, counts = spend_budget(
-            tree, paths, mixture, counted, implied, is_open, self.max_conflict, self.tolerance
-        )
+        limits = self.max_conflict, self.tolerance
+        result, counts = spend_budget(tree, paths, mixture, counted, implied, is_open, *limits)
         rows.remember(result.deleted, counts, counted[1])
         return result
 

@@ -114,9 +114,8 @@ class Problem:
     evidence: TrainingEvidence | None  # the training rows, or counts of them
     # The same nodes, for exact tests that must know nothing about the columns; None if they may use the tree's facts.
     walked: Tree | None = None
-    tolerance: float = (
-        0.0  # of a regression tree: how far from its leaf's value a rule's may lie, in the target's units
-    )
+    # Of a regression tree: how far from its leaf's value a rule's may lie, in the target's units.
+    tolerance: float = 0.0
     # Shared by all problems of one tree, whatever rows they get later.
     _found: dict[str, NDArray[np.bool_]] = field(default_factory=dict, repr=False)
 
@@ -196,6 +195,11 @@ class Deletions:
         """Mark entries (an index or mask) as kept for a reason."""
         self.deleted[entries] = False
         self.why[entries] = why
+
+    def forget(self, entries: Any) -> None:
+        """Drop the numbers behind the reasons of entries (an index or mask)."""
+        self.before[entries] = self.after[entries] = self.number[entries] = np.nan
+        self.node[entries] = -1
 
 
 class Asks(Enum):

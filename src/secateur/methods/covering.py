@@ -117,6 +117,11 @@ class Cover(NamedTuple):
     possible: int  # the leaves of the section that some possible row reaches
 
     @property
+    def to_state(self) -> int:
+        """The leaves whose share "otherwise" states."""
+        return self.left or self.otherwise.leaves
+
+    @property
     def cost(self) -> tuple[float, int]:
         """What conditions cost, and lines beside "otherwise"."""
         return _sum(self.lines)

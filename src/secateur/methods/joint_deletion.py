@@ -223,9 +223,8 @@ class _Section:
             self._price_cells(number, *map(self._list, self._flags[:, number]))
         line_of = np.repeat(np.arange(len(lines)), lengths)
         costs = np.concatenate([np.zeros(0), *(line.costs for line in lines)])
-        self._costs = np.append(
-            costs, np.bincount(line_of, costs, len(lines))
-        )  # of conditions that go, or that a line has
+        # Of conditions that go, or that a line has.
+        self._costs = np.append(costs, np.bincount(line_of, costs, len(lines)))
         self._line_of = np.append(line_of, np.arange(len(lines)))  # of each move
         self._went = np.zeros(len(self._costs), dtype=bool)
         self._is_deleted = np.zeros(self._n_entries, dtype=bool)

@@ -228,9 +228,7 @@ class _Feature:
         self.missing |= untested if domain.missing else 0
         self.nonempty |= self.missing | (untested if domain.has_listed or domain.missing else 0)
         self._codes = domain.codes >= 0
-        self._by_code: list[int] = []
-        self._starts: list[int] = []
-        self._ends: list[int] = []
+        self._by_code, self._starts, self._ends = list[int](), list[int](), list[int]()
         if held.codes:
             self._by_code = [untested if domain.codes >> code & 1 else 0 for code in range(domain.codes.bit_length())]
             for place, codes in zip(held.places.tolist(), held.codes, strict=True):
@@ -240,11 +238,11 @@ class _Feature:
         # Leaves whose numbers begin at an atom or before it, and those whose numbers end there or later.
         places, size = held.places[listed], domain.high + 2
         everywhere = np.flatnonzero(~flags[0]) if domain.has_listed else np.zeros(0, dtype=np.int64)
-        starts, ends = (
+        self._starts, ends = (
             _collect(np.append(places, everywhere), np.append(atoms[listed], np.full(len(everywhere), end)), size)
             for atoms, end in ((held.low, domain.low), (size - 1 - held.high, size - 1 - domain.high))
         )
-        self._starts, self._ends = starts, ends[::-1]
+        self._ends = ends[::-1]
 
     def meets(self, span: Span) -> int:
         found = self.missing if span.missing else 0
@@ -286,10 +284,7 @@ def make_mask(places: Iterable[int]) -> int:
     """
     listed = places if isinstance(places, Sequence) else list(places)
     if len(listed) < 64:
-        mask = 0
-        for place in listed:
-            mask |= 1 << place
-        return mask
+        return reduce(or_, [1 << place for place in listed], 0)
     flags = np.zeros(max(listed) + 1, dtype=bool)
     flags[listed] = True
     return pack_flags(flags)

@@ -180,16 +180,8 @@ class MismatchCertified(Method):
     aliases = ("M1-D",)
     rung = 50
     gives = frozenset(
-        {
-            Why.FINITE_DOMAIN,
-            Why.MONOTONE,
-            Why.UNTOUCHED,
-            Why.MATCHED,
-            Why.NEUTRAL,
-            Why.DOMAIN_REFUTES,
-            Why.DIRECTION_REFUTES,
-            Why.NO_ROWS,
-        }
+        {Why.FINITE_DOMAIN, Why.MONOTONE, Why.UNTOUCHED, Why.MATCHED, Why.NEUTRAL, Why.NO_ROWS}
+        | {Why.DOMAIN_REFUTES, Why.DIRECTION_REFUTES}
     )
     summary = "deletes all conditions that point away from the rule's class, if one joint certificate holds"
     preserves = "the class, on a certified domain"

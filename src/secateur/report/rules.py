@@ -95,8 +95,7 @@ def _says_the_same(one: Rules, other: Rules) -> bool:
 
 def describe_list(rules: Rules, at_hand: RowsAtHand, audit: Audit | None, texts: Texts | None) -> dict[str, Any]:
     """Describe one list, audited on the rows if there are some, as plain values; without texts, without the reasons."""
-    layout, partly = rules.layout, _find_deciding_leaves(rules, at_hand)
-    assert layout is not None
+    layout, partly = rules.list_layout, _find_deciding_leaves(rules, at_hand)
     lines: list[dict[str, Any]] = [
         {
             "rule": None if line.is_otherwise else line.place,

@@ -169,8 +169,7 @@ class AuditCounter:
         self, listed: LabelledRows, line: NDArray[np.int64], share: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Add up the rows of each line that the next line which holds would answer rightly; of values, its errors."""
-        rules, layout = self.rules, self.rules.layout
-        assert layout is not None
+        rules, layout = self.rules, self.rules.list_layout
         is_few = rules.tree.n_classes <= MOST_CLASS_MASKS and rules.paths.n_rules <= MASKED_LEAVES
         if is_few and listed.weights is None and listed.targets is None:
             found = count_struck(rules, listed.rows, listed.class_ids)

@@ -248,11 +248,9 @@ class _Draft:
     """A list that is being edited."""
 
     def __init__(self, rules: Rules) -> None:
-        layout = rules.layout
-        assert layout is not None
         self.rules, self.paths = rules, rules.paths
         self.deletions = Deletions(**{name: np.array(values) for name, values in vars(rules.deletions).items()})
-        self.sections = [_Section(node) for node in layout.nodes.tolist()]
+        self.sections = [_Section(node) for node in rules.list_layout.nodes.tolist()]
         for line in rules.lines:
             self.sections[line._section].lines.append(_Line(line.place, line.class_id))
 
@@ -328,14 +326,8 @@ class _Draft:
         return entries[np.isin(tested, list(features))]
 
     def _delete(self, entries: NDArray[np.int64]) -> None:
-        self._forget(entries)
+        self.deletions.forget(entries)
         self.deletions.delete(entries, Why.STRUCK)
-
-    def _forget(self, entries: NDArray[np.int64]) -> None:
-        """Drop the numbers behind reasons that no longer apply."""
-        for numbers in (self.deletions.before, self.deletions.after, self.deletions.number):
-            numbers[entries] = np.nan
-        self.deletions.node[entries] = -1
 
     def _drop(self, section: _Section, line: _Line) -> None:
         """Write a rule no longer: it is again as its method left it."""
@@ -360,7 +352,7 @@ class _Draft:
             for line in part.lines[:-1]:
                 begin = int(self.paths.offsets[line.place])
                 heading = np.arange(begin + depth, begin + int(self.rules.tree.node_depth[part.node]))
-                self._forget(heading)
+                self.deletions.forget(heading)
                 self.deletions.keep(heading, Why.KEEPS_OUT)
         left = (part for part in parts if part is not struck)
         most = max(left, key=lambda part: float(rows[first[part.node] : last[part.node]].sum()))
@@ -415,8 +407,7 @@ def _limit(rules: Rules, most: int, reason: str) -> Rules:
     """Strike one line after another, sections first if even their "otherwise" are too many."""
     edits: list[Edit] = []
     while rules.n_lines > most:
-        layout = rules.layout
-        assert layout is not None
+        layout = rules.list_layout
         if layout.n_sections > most:
             rest = layout.rest_lines[layout.nodes > 0]
             line = int(rest[np.argmin(rules.support[rest])]) if rules.is_ranked else int(rest[-1])
@@ -435,12 +426,11 @@ def _find_cheapest(rules: Rules) -> int:
     listed = _hold(rules, "Which line costs least is counted on training rows")
     heavy = np.ones(listed.rows.n_rows) if listed.weights is None else listed.weights
     leaf, line = rules.find_places(listed.rows)
-    assert rules.layout is not None
     said, class_ids = rules.paths.leaf_class[leaf], rules.class_ids
     then = class_ids[find_next_lines(rules, listed.rows, line)]
     wrong = (then != said).astype(float) - (class_ids[line] != said)
-    costs = np.bincount(line, heavy * wrong, rules.n_lines)[rules.layout.rule_lines]
-    return int(rules.layout.rule_lines[costs.argmin()])
+    rule_lines = rules.list_layout.rule_lines
+    return int(rule_lines[np.bincount(line, heavy * wrong, rules.n_lines)[rule_lines].argmin()])
 
 
 def _hold(rules: Rules, why: str) -> LabelledRows:

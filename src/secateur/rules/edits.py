@@ -74,10 +74,7 @@ class Price:
     def to_dict(self) -> dict[str, Any]:
         """Give plain values: of ``changed`` what is not 0, after its three places."""
         places = np.argwhere(self.changed).tolist()
-        return {
-            "rows": self.rows,
-            "changed": [[*place, float(self.changed[tuple(place)])] for place in places],
-        }
+        return {"rows": self.rows, "changed": [[*place, float(self.changed[tuple(place)])] for place in places]}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], n_classes: int) -> Price:
@@ -135,9 +132,7 @@ class _PriceCounter:
         rules, n_classes = self.rules, self.rules.tree.n_classes
         rows, truth, weights = listed.rows, listed.class_ids, listed.weights
         heavy = np.ones(rows.n_rows) if weights is None else weights
-        line = rules.find_lines(rows)
-        leaf = rules.find_leaves(rows)
-        said, given = rules.paths.leaf_class[leaf], rules.class_ids[line]
+        said, given = rules.paths.leaf_class[rules.find_leaves(rows)], rules.class_ids[rules.find_lines(rows)]
         differs = said != given
         cell = (said * n_classes + given) * n_classes + truth
         changed = np.bincount(cell[differs], heavy[differs], n_classes**3).astype(np.float64)

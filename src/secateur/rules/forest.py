@@ -273,8 +273,7 @@ class ForestRules(Sequence[Rules]):
         if X is not None:
             tree = self[0].tree
             with self[0]._open(X, y, sample_weight) as source:
-                terms = ModelTerms.of(tree)
-                found = source.hold(lambda: terms, "A forest is verified from its rows")
+                found = source.hold(lambda: ModelTerms.of(tree), "A forest is verified from its rows")
             held = GivenRows(check_rows(tree, found.X).convert(), found.y, found.sample_weight)
 
         def verify(rules: Rules) -> Verification:

@@ -274,6 +274,12 @@ class LineRules(LeafRules):
         return self.layout is not None
 
     @property
+    def list_layout(self) -> Layout:
+        """The layout of a list; whoever asks knows that it is one."""
+        assert self.layout is not None
+        return self.layout
+
+    @property
     def is_exact(self) -> bool:
         """Whether the rules give every possible row the tree's answer."""
         return self.budget == 0 and METHODS[self.method].is_exact and self.making.edits is None
@@ -377,8 +383,7 @@ class LineRules(LeafRules):
 
     def _count_other_classes(self) -> NDArray[np.float64]:
         """Count the training rows of each line's leaves by class, where rows are not known line by line."""
-        layout = self.layout
-        assert layout is not None
+        layout = self.list_layout
         line = np.repeat(np.arange(self.n_lines), np.diff(layout.offsets))
         counts = np.zeros((self.n_lines, self.tree.n_classes))
         np.add.at(counts, line, np.nan_to_num(self.leaf_counts)[layout.contained])
@@ -401,13 +406,11 @@ class LineRules(LeafRules):
 
     def find_answerable(self) -> list[int]:
         """Find the leaves that each line of a list may answer for: of its class, and near its share; as bit masks."""
-        assert self.layout is not None
-        values = self.make_leaf_values(self.tolerance)
+        layout, values = self.list_layout, self.make_leaf_values(self.tolerance)
+        lines = zip(self.class_ids.tolist(), layout.shares.tolist(), layout.windows.tolist(), strict=True)
         return [
             pack_flags(~values.find_off(class_id, None if share != share else Stated(share, *window)))
-            for class_id, share, window in zip(
-                self.class_ids.tolist(), self.layout.shares.tolist(), self.layout.windows.tolist(), strict=True
-            )
+            for class_id, share, window in lines
         ]
 
     @property

@@ -177,8 +177,7 @@ class _Tally:
     """The counts of one list, while its rows are counted."""
 
     def __init__(self, rules: Rules, listed: LabelledRows) -> None:
-        assert rules.layout is not None
-        self.rules, self._layout, self._listed = rules, rules.layout, listed
+        self.rules, self._layout, self._listed = rules, rules.list_layout, listed
         n_rows, self._is_few = listed.rows.n_rows, len(rules) <= FEW_RULES
         self._decided = np.zeros((rules.n_lines, rules.tree.n_classes))
         self._covered = np.full_like(self._decided, 0.0 if self._is_few else np.nan)
@@ -234,8 +233,7 @@ def count_lists(lists: Sequence[Rules], given: GivenRows | RowSource | None) -> 
 
 def _know_lines(made: Rules, decided: NDArray[np.float64]) -> Rules:
     """Set what is known of lines without rows: of an "otherwise" whose class no rule of its section has, its leaves."""
-    layout, covered = made.layout, np.array(made.covered_counts)
-    assert layout is not None
+    layout, covered = made.list_layout, np.array(made.covered_counts)
     assert made.choice is not None
     for section, line in enumerate(layout.rest_lines.tolist()):
         rules = made.leaves[layout.starts[section] : layout.starts[section + 1]]
@@ -249,8 +247,7 @@ def _set_counts(made: Rules, counted: LineCounts) -> Rules:
     """Set what was counted of each line."""
     covered = np.array(made.covered_counts)
     covered[made.leaves] = counted.covered
-    assert made.layout is not None
-    moments = None if counted.sums is None else find_moments(counted.sums, made.layout.shares)
+    moments = None if counted.sums is None else find_moments(counted.sums, made.list_layout.shares)
     return made.change(decided_counts=counted.decided, covered_counts=covered, target_moments=moments)
 
 
@@ -327,8 +324,7 @@ def place_rows(
 
 def find_next_lines(rules: LineRules, rows: Rows, line: NDArray[np.int64]) -> NDArray[np.int64]:
     """Find the line of a list that would decide each row without the one that does: the next that holds."""
-    paths, layout = rules.paths, rules.layout
-    assert layout is not None
+    paths, layout = rules.paths, rules.list_layout
     lines, found = layout.rule_lines.tolist(), np.empty_like(line)
     is_asked = np.isin(paths.rule, rules.leaves) & ~rules.deleted
     for span, masks in mask_blocks(rules.tree, rows, np.unique(paths.parent[paths.links[is_asked]])):
@@ -345,8 +341,7 @@ def find_next_lines(rules: LineRules, rows: Rows, line: NDArray[np.int64]) -> ND
 
 def count_struck(rules: LineRules, rows: Rows, class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
     """Count the rows of each line whose class is that of the next line which holds; of at most 64 classes."""
-    layout, class_of, found = rules.layout, rules.class_ids.tolist(), np.zeros(rules.n_lines)
-    assert layout is not None
+    layout, class_of, found = rules.list_layout, rules.class_ids.tolist(), np.zeros(rules.n_lines)
     rest_of = layout.rest_lines[layout.section_of_line].tolist()
     for span, masks in mask_blocks(rules.tree, rows):
         members = ClassMasks(class_ids[span], None, rules.tree.n_classes).masks
@@ -378,8 +373,7 @@ def grow_routes(rules: LineRules) -> LineRoutes | None:
     A leaf that lies in a line, or meets none, needs no test. Where a line holds for a part of a leaf, the conditions
     that the leaf leaves open are asked; a row that fails one goes on to the next line.
     """
-    tree, paths, layout = rules.tree, rules.paths, rules.layout
-    assert layout is not None
+    tree, paths = rules.tree, rules.paths
     if paths.n_rules > MOST_LEAVES:
         return None
     decided_by, asked = find_open(rules)
@@ -420,8 +414,7 @@ def grow_routes(rules: LineRules) -> LineRoutes | None:
 
 def find_open(rules: LineRules) -> tuple[list[int], dict[int, list[tuple[int, list[int]]]]]:
     """Find the line of each leaf's rows that no line before it takes, and the lines before it, with what they ask."""
-    tree, paths, layout = rules.tree, rules.paths, rules.layout
-    assert layout is not None
+    tree, paths, layout = rules.tree, rules.paths, rules.list_layout
     masks, (first, last) = LeafMasks(tree, paths), tree.leaf_runs
     decided_by = layout.rest_lines[rules.section_of_leaf].tolist()
     asked: dict[int, list[tuple[int, list[int]]]] = {}

@@ -89,8 +89,7 @@ def _find_proof_rows(rules: Rules, passed: GivenRows | None) -> tuple[GivenRows 
     if listed is None:
         return counted, None
     with rules._open(listed.X, listed.y) as rows:
-        terms = ModelTerms.of(rules.tree)
-        cases = rows.hold(lambda: terms, "Listed cases are checked one by one")
+        cases = rows.hold(lambda: ModelTerms.of(rules.tree), "Listed cases are checked one by one")
     return counted, as_matrix(cases.read_labelled(rules.tree))[:2]
 
 

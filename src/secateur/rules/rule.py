@@ -344,8 +344,7 @@ class Rule:
     def _edges(self, *, deleted: bool | None) -> list[int]:
         rules = self._rules
         if self.is_otherwise:
-            assert rules.layout is not None
-            return [] if deleted else rules.paths.list_path(int(rules.layout.nodes[self._section]))
+            return [] if deleted else rules.paths.list_path(int(rules.list_layout.nodes[self._section]))
         span = rules.paths.entries(self.place)
         edges = rules.paths.links[span]
         chosen: list[int] = edges.tolist() if deleted is None else edges[rules.deleted[span] == deleted].tolist()

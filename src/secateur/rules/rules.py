@@ -125,24 +125,11 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
         """One rule for each leaf, as the method left it: what a list was chosen from."""
         if self.layout is None or self.choice is None:
             return self
-        return self.change(
-            tree=self.source_tree,
-            deletions=self.choice.deletions,
-            covered_counts=self.choice.covered_counts,
-            leaves=np.arange(self.paths.n_rules),
-            layout=None,
-            decided_counts=None,
-            choice=None,
-            fidelity=None,
-            target_moments=None,
-            making=replace(
-                self.making,
-                budget=0.0,
-                tolerance=self.tolerance if self.tree.is_regression else CLASSES_ONLY,
-                of=None,
-                edits=None,
-            ),
-        )
+        tolerance = self.tolerance if self.tree.is_regression else CLASSES_ONLY
+        making = replace(self.making, budget=0.0, tolerance=tolerance, of=None, edits=None)
+        of_lists = dict.fromkeys(("layout", "decided_counts", "choice", "fidelity", "target_moments"))
+        every = np.arange(self.paths.n_rules)
+        return self.change(tree=self.source_tree, making=making, leaves=every, **vars(self.choice), **of_lists)
 
     @property
     def lines(self) -> tuple[Rule, ...]:
@@ -217,11 +204,8 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
 
     def _promise_values(self) -> str:
         """Say what is preserved of values."""
-        near = (
-            f"within {read_limit(self.tolerance, find_pattern(self.tree))} of what the tree predicts"
-            if self.tolerance
-            else "the tree's own"
-        )
+        limit = read_limit(self.tolerance, find_pattern(self.tree))
+        near = f"within {limit} of what the tree predicts" if self.tolerance else "the tree's own"
         if self.budget:
             by_weight = " (by weight)" if self.is_weighted else ""
             return (
@@ -320,12 +304,9 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
         ndarray of labels, shape (n_rows,)
             For a Spark DataFrame, that DataFrame with a lazily computed ``prediction`` column added.
         """
-        return self._on_rows("predict", X, self._answer)
-
-    def _answer(self, rows: Rows) -> NDArray[Any]:
         if self.tree.is_regression:
-            return self.answers[self.find_lines(rows)]
-        return self.tree.classes[self.decide(rows)]
+            return self._on_rows("predict", X, lambda rows: self.answers[self.find_lines(rows)])
+        return self._on_rows("predict", X, lambda rows: self.tree.classes[self.decide(rows)])
 
     def predict_proba(self, X: Any, of: str = "line") -> NDArray[np.float64]:
         """Predict class shares: those of the training rows of the line that decides each row, or the tree's own.
