@@ -257,10 +257,8 @@ class _Choosing:
         costs = sum_prices(self.tree, paths, kept, self.price)
         classes = {c: make_mask(np.flatnonzero(paths.leaf_class == c).tolist()) for c in set(self.values.class_ids)}
         for place, class_id in enumerate(self.values.class_ids):
-            span = paths.entries(place)
-            own = tuple(np.flatnonzero(kept[span]).tolist())
-            edges = [self.masks.edge(link) for link in paths.links[span][list(own)].tolist()]
-            inside = self.masks.inside(edges) & classes[class_id]
+            own = tuple(np.flatnonzero(kept[paths.entries(place)]).tolist())
+            inside = self.masks.inside(self._read_edges(place, ~kept)) & classes[class_id]
             yield Candidate(class_id, inside, inside, {place: (own, costs[place])})
 
     @cached_property
@@ -293,9 +291,8 @@ class _Choosing:
             for line in cover.lines:
                 links = self.paths.links[self.paths.entries(line.place)][list(line.kept)]
                 own = line.candidate
-                costs = np.array(
-                    [self.price(one) for one in self.tree.feature[self.paths.parent[links]].tolist()], float
-                )
+                features = self.tree.feature[self.paths.parent[links]].tolist()
+                costs = np.array(list(map(self.price, features)), float)
                 lines.append(Written(section, links, self._find_off(own.class_id, self.values.state(own.met)), costs))
         return partial(JointDeletion, rows, cut.nodes, lines, rest)
 

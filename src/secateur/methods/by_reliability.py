@@ -17,7 +17,7 @@ and another pass follows.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -63,10 +63,8 @@ class Mismatch(Method):
     knob = Knob("tolerance", TOLERANCES)
     rung = 60
     gives = frozenset(
-        {
-            *(Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP),
-            *(Why.MATCHED, Why.NEUTRAL, Why.INSIDE_H, Why.RELIABILITY_MOVES, Why.NO_ROWS),
-        }
+        {Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP, Why.RELIABILITY_MOVES}
+        | {Why.MATCHED, Why.NEUTRAL, Why.INSIDE_H, Why.NO_ROWS}
     )
 
     def open_conditions(self, problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -241,20 +239,18 @@ class _Sweeps:
     candidates: NDArray[np.bool_]
     among: NDArray[np.bool_]
     tolerance: float
-    violations: ViolationCounts = field(init=False)
-    counts: NDArray[np.float64] = field(init=False)  # of the rules as they are by now
-    n_taken: NDArray[np.int64] = field(init=False)  # of each rule, since violations were counted
-    is_whole: bool = field(default=True, init=False)  # whether violations are of the whole group
 
     def __post_init__(self) -> None:
         paths, result = self.problem.paths, self.result
         self._take(self.problem.rows.count_violations(paths, result.deleted, self.candidates, self.among))
         self.leaf_counts = self.violations.leaf_counts
-        self.counts = self.violations.counts.copy()
+        self.counts = self.violations.counts.copy()  # of the rules as they are by now
+        self.is_whole = True  # whether violations are of the whole group
         self.base = find_reliability(paths, self.leaf_counts)
         self.tree = self.problem.feasible_tree()
 
     def _take(self, violations: ViolationCounts) -> None:
+        """Begin with new counts, since which no rule has lost a condition."""
         self.violations, self.n_taken = violations, np.zeros(self.problem.paths.n_rules, dtype=np.int64)
 
     def _recount(self, left: NDArray[np.int64]) -> None:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -205,9 +206,8 @@ def delete_near(tree: Tree, paths: Paths, leaves: LeafValues) -> tuple[NDArray[n
     """
     witness = np.full(len(paths.links), -1, dtype=np.int64)
     if paths.n_rules > MANY_LEAVES:
-        return run_deletion(
-            "delete_links", *_relabel(tree, paths, leaves.list_levels(range(paths.n_rules), 1))
-        ), witness
+        levels = leaves.list_levels(range(paths.n_rules), 1)
+        return run_deletion("delete_links", *_relabel(tree, paths, levels)), witness
     masks, deleted = LeafMasks(tree, paths), np.ones(len(paths.links), dtype=bool)
     offsets, links = paths.offsets.tolist(), paths.links.tolist()
     far: dict[Any, int] = {}
@@ -520,12 +520,8 @@ def _find_cuts(
     heading = HEADING * prices(int(tree.feature[node]))
     for i, one in left.items():
         for j, other in right.items():
-            joined = Cut(
-                one.nodes + other.nodes,
-                one.covers + other.covers,
-                one.n_conditions + other.n_conditions + heading,
-                one.n_lines + other.n_lines,
-            )
+            joined = Cut(*map(add, one, other))
+            joined = joined._replace(n_conditions=joined.n_conditions + heading)
             if i + j <= most and (i + j not in found or joined.cost < found[i + j].cost):
                 found[i + j] = joined
     return found

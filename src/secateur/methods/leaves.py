@@ -81,12 +81,9 @@ class LeafMasks:
         self._codes: dict[int, int] = {}
         self._read_splits()
         self.every = (1 << paths.n_rules) - 1
-        self._features = {
-            held.feature: _Feature(self._domains[held.feature], held, paths.n_rules) for held in self._meet()
-        }
-        self.possible = self.every
-        for one in self._features.values():
-            self.possible &= one.nonempty
+        asked = ((held.feature, held) for held in self._meet())
+        self._features = {one: _Feature(self._domains[one], held, paths.n_rules) for one, held in asked}
+        self.possible = reduce(and_, (one.nonempty for one in self._features.values()), self.every)
 
     def _read_splits(self) -> None:
         """Number the atoms of each column, and find what each edge allows."""
@@ -141,7 +138,7 @@ class LeafMasks:
             if self._domains[feature].codes >= 0:
                 runs = zip(starts[some].tolist(), ends[some].tolist(), strict=True)
                 codes = [reduce(and_, map(self._codes.__getitem__, links[i:j].tolist())) for i, j in runs]
-            yield _Held(feature, places[starts[some]], low[some], high[some], codes, missing[some])
+            yield _Held(feature, places[starts[some]], low[some], high[some], missing[some], codes)
 
     def edge(self, link: int) -> Allowed:
         """What an edge, named by its child node, allows."""
@@ -200,19 +197,18 @@ class _Held(NamedTuple):
     places: NDArray[np.int64]  # of the leaves
     low: NDArray[np.int64]
     high: NDArray[np.int64]
-    codes: list[int]  # empty where there are numbers
     missing: NDArray[np.bool_]
+    codes: list[int]  # empty where there are numbers
 
     def add(self, more: _Held) -> _Held:
         """Add further leaves."""
+        places, missing = np.append(self.places, more.places), np.append(self.missing, more.missing)
         low, high = np.append(self.low, more.low), np.append(self.high, more.high)
-        missing = np.append(self.missing, more.missing)
-        return _Held(self.feature, np.append(self.places, more.places), low, high, self.codes + more.codes, missing)
+        return _Held(self.feature, places, low, high, missing, self.codes + more.codes)
 
     def list_spans(self) -> Iterator[Span]:
         """List it leaf by leaf."""
-        codes = self.codes or repeat(-1)
-        return map(Span, self.low.tolist(), self.high.tolist(), codes, self.missing.tolist())
+        return map(Span, self.low.tolist(), self.high.tolist(), self.codes or repeat(-1), self.missing.tolist())
 
 
 class _Feature:

@@ -252,12 +252,8 @@ def find_contradiction(tree: Tree, signs: Sequence[int], listed: RowEvidence) ->
     # Unlisted categories share one code but need not be equal, so rows that hold one are not compared.
     known = np.asarray(~(matrix >= sizes).any(axis=1))
     _, group = np.unique(np.nan_to_num(same, nan=np.inf), axis=0, return_inverse=True)
-    found = [
-        pair
-        for lower, upper in _pairs_of_groups(group.ravel(), labels, known)
-        if (pair := _find_pair(rising, lower, upper)) is not None
-    ]
-    return min(found, default=None)
+    found = (_find_pair(rising, *both) for both in _pairs_of_groups(group.ravel(), labels, known))
+    return min((pair for pair in found if pair is not None), default=None)
 
 
 def describe_contradiction(tree: Tree, found: Contradiction, rows: str, n_rows: int) -> str:

@@ -133,12 +133,11 @@ def list_sections(rules: Rules, listed: DecisionList) -> list[tuple[tuple[Column
     for section, (start, end) in enumerate(pairwise([*firsts, len(lines)])):
         heading = tests_of(len(lines) + section)
         known = {test.column for test in heading if not test.missing}  # where the heading lets nothing be missing
-        own = [
-            [t._replace(missing=t.missing and t.column not in known) for t in tests_of(i)] for i in range(start, end)
-        ]
-        sections.append(
-            (heading, [replace(r, tests=tuple(t)) for r, t in zip(listed.rules[start:end], own, strict=True)])
-        )
+        own = []
+        for place, rule in enumerate(listed.rules[start:end], start):
+            asked_of = (test._replace(missing=test.missing and test.column not in known) for test in tests_of(place))
+            own.append(replace(rule, tests=tuple(asked_of)))
+        sections.append((heading, own))
     return sections
 
 
