@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from secateur.adapters.reading import fitted_names
 from secateur.errors import InputError, ParameterError, shorten
 from secateur.frames import frame_columns
+from secateur.methods.contract import is_number
 from secateur.methods.leaves import CLASSES_ONLY
 from secateur.results.fidelity import Fidelity
 from secateur.rows.checking import check_rows
@@ -220,8 +221,7 @@ class _Wanted:
 
     @classmethod
     def check(cls, fidelity: Any, max_rules: Any, max_conditions: Any) -> _Wanted:
-        is_number = isinstance(fidelity, (int, float, np.integer, np.floating)) and not isinstance(fidelity, bool)
-        if fidelity is not None and not (is_number and 0 < fidelity <= 1):
+        if fidelity is not None and not (is_number(fidelity) and 0 < fidelity <= 1):
             raise ParameterError(f"Expected fidelity as a share above 0 and up to 1, such as 0.95, found {fidelity!r}.")
         for name, value in (("max_rules", max_rules), ("max_conditions", max_conditions)):
             _check_whole(name, value)
@@ -277,7 +277,7 @@ def _split(model: Any, X: Any, y: Any, held_out: Any, n_queries: Any, seed: int,
     """Split the rows, or take those that are held out as they are given."""
     _check_whole("n_queries", n_queries)
     growing.find_answering(model)  # what cannot be asked is refused before rows are read
-    is_share = isinstance(held_out, (int, float, np.integer, np.floating)) and not isinstance(held_out, bool)
+    is_share = is_number(held_out)
     if held_out is None or isinstance(held_out, bool) or (is_share and not 0 < held_out < 1):
         raise ParameterError(f"Expected held_out as a share between 0 and 1, or as rows, found {held_out!r}.")
     table, labels = _hold(model, X, y, "X", gives_values=gives_values)

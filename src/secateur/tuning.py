@@ -154,8 +154,10 @@ def select(
     if not search.is_list and not (isinstance(otherwise, str) and otherwise == "auto"):
         raise ParameterError(f"otherwise is for a list; leave it out for over={over!r}.")
     ceiling = check_share("ceiling", kind.ceiling if ceiling is None else ceiling)
-    least = _check_change(kind.min_accuracy_change if min_accuracy_change is None else min_accuracy_change)
-    search = replace(search, ceiling=ceiling, min_accuracy_change=least, otherwise=otherwise)
+    least = kind.min_accuracy_change if min_accuracy_change is None else min_accuracy_change
+    if not is_number(least) or not -1 <= least <= 1:
+        raise ParameterError(f"Expected min_accuracy_change as a number from -1 to 1, found {least!r}.")
+    search = replace(search, ceiling=ceiling, min_accuracy_change=float(least), otherwise=otherwise)
     return _select(model, search, _Sample.check(model, X, y, sample_weight), cv, n_jobs, progress)
 
 
@@ -296,16 +298,9 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
         )
     # Of equal deletion, the smaller value.
     picked = max(allowed, key=lambda point: (point.removed, -point.value)).value if allowed else least.value
-    return Selection(
-        parameter=search.parameter,
-        value=picked,
-        method=search.method,
-        measure=search.kind.measure,
-        ceiling=search.ceiling,
-        min_accuracy_change=search.min_accuracy_change,
-        curve=curve,
-        is_regression=search.is_regression,
-    )
+    names = ("parameter", "method", "ceiling", "min_accuracy_change", "is_regression")
+    asked = {name: getattr(search, name) for name in names}
+    return Selection(value=picked, measure=search.kind.measure, curve=curve, **asked)
 
 
 def _audit_folds(
@@ -399,12 +394,6 @@ def _check_grid(parameter: str, grid: Sequence[float], *, is_regression: bool = 
     if any(after <= before for before, after in pairwise(values)):
         raise ParameterError(f"Expected the grid in increasing order without repeats, found {values}.")
     return values
-
-
-def _check_change(value: Any) -> float:
-    if not is_number(value) or not -1 <= value <= 1:
-        raise ParameterError(f"Expected min_accuracy_change as a number from -1 to 1, found {value!r}.")
-    return float(value)
 
 
 def _summarize(value: float, audits: list[Audit], search: _Search) -> SelectionPoint:

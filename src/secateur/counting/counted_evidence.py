@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from secateur.counting.training_evidence import (
     Conditions,
-    PatternCounter,
+    Counter,
     TrainingEvidence,
     ViolationCounts,
     list_patterns,
@@ -338,5 +338,5 @@ class EvidencePlan:
         return Conditions(self.ignored, self.opened, np.ones(self.paths.n_rules, dtype=bool))
 
     @cached_property
-    def _counter(self) -> PatternCounter:
-        return PatternCounter(self.tree, self.paths, self.conditions)
+    def _counter(self) -> Counter:
+        return Counter.of_patterns(self.tree, self.paths, self.conditions)

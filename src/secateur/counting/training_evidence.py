@@ -223,7 +223,7 @@ def count_violations(
 ) -> ViolationCounts:
     """Count the rows of every rule by the open conditions that they violate, and of the leaves if not known yet."""
     layout = _lay_out(paths, conditions, tree.n_classes)
-    counter = _Counter(tree, paths, conditions, layout, with_leaves=leaf_counts is None)
+    counter = Counter(tree, paths, conditions, layout, with_leaves=leaf_counts is None)
     found, cells = counter.count(listed)
     known = found if leaf_counts is None else leaf_counts
     return ViolationCounts(paths, conditions.opened, layout.is_paired, known, layout.rules, layout.offsets, cells)
@@ -254,23 +254,8 @@ def count_alone(tree: Tree, paths: Paths, listed: LabelledRows) -> tuple[NDArray
     return leaf_counts, counts
 
 
-class PatternCounter:
-    """Counts rows of each leaf, and of each cell of :func:`list_patterns`, however many cells there are.
-
-    What does not depend on the rows is prepared once, for rows that come in many chunks.
-    """
-
-    def __init__(self, tree: Tree, paths: Paths, conditions: Conditions) -> None:
-        self._counter = _Counter(tree, paths, conditions, Layout(*list_patterns(paths, conditions), False), True)
-
-    def count(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Count a chunk of rows."""
-        leaf_counts, cells = self._counter.count(listed)
-        return leaf_counts, cells.astype(np.float64)
-
-
 @dataclass(frozen=True)
-class _Counter:
+class Counter:
     """Counts rows of each leaf, if wanted, and of each cell of a layout."""
 
     tree: Tree
@@ -278,6 +263,11 @@ class _Counter:
     conditions: Conditions
     layout: Layout
     with_leaves: bool
+
+    @classmethod
+    def of_patterns(cls, tree: Tree, paths: Paths, conditions: Conditions) -> Counter:
+        """Prepare once to count every cell of :func:`list_patterns`, however many, of rows that come in chunks."""
+        return cls(tree, paths, conditions, Layout(*list_patterns(paths, conditions), False), True)
 
     def count(self, listed: LabelledRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Count some rows."""
