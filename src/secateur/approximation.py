@@ -514,12 +514,9 @@ def _compare_distances(told: Mapping[str, Any] | None, counted: Mapping[str, Any
     """Compare how far rules and model are apart; a model that adds up in another order differs in the last digits."""
     if told is None or counted is None:
         return []
-    is_near = {
-        name: counted[name] is None
-        or (one is not None and math.isclose(one, counted[name], rel_tol=1e-6, abs_tol=1e-9))
-        for name, one in told.items()
-    }
-    return [] if all(is_near.values()) else ["The values of rules and model are not as far apart as the file states."]
+    pairs = ((one, counted[name]) for name, one in told.items())
+    is_near = [b is None or (a is not None and math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-9)) for a, b in pairs]
+    return [] if all(is_near) else ["The values of rules and model are not as far apart as the file states."]
 
 
 def _check_labels(truth: NDArray[Any], known: list[Any]) -> None:

@@ -306,7 +306,6 @@ def _select(model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int |
 def _audit_folds(
     model: Any, search: _Search, sample: _Sample, cv: Any, n_jobs: int | None, progress: bool
 ) -> list[list[Audit]]:
-    """Audit each value in each fold."""
     from joblib import Parallel, delayed
 
     folds = list(_make_folds(cv, sample.y, is_regression=search.is_regression))
@@ -321,12 +320,10 @@ def _audit_folds(
         delayed(_audit_fold)(model, search, sample.take(train), sample.take(test), sample.accepts_missing)
         for train, test in folds
     )
-    if not progress:
-        return list(finished)
     audits = []
     for number, fold in enumerate(finished, 1):
         audits.append(fold)
-        if sys.stderr.isatty():
+        if progress and sys.stderr.isatty():
             end = "\n" if number == len(folds) else ""
             sys.stderr.write(f"\rSelecting {search.parameter}: fold {number} of {len(folds)}{end}")
             sys.stderr.flush()

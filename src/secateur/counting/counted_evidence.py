@@ -202,11 +202,9 @@ class Evidence(TrainingEvidence):
         return cls.from_bytes(read_whole(path))
 
     def _answer(self, paths: Paths, conditions: Conditions) -> ViolationCounts:
-        loose = (conditions.deleted | conditions.opened) & conditions.among[paths.rule]
-        unknown = (loose & ~self.opened & ~self.ignored) | (
-            self.ignored & ~conditions.deleted & conditions.among[paths.rule]
-        )
-        if unknown.any():
+        unknown = (conditions.deleted | conditions.opened) & ~(self.opened | self.ignored)
+        unknown |= self.ignored & ~conditions.deleted
+        if (unknown & conditions.among[paths.rule]).any():
             raise ParameterError(
                 f"The evidence was collected for the method {self.method!r}, with its default settings and its rf_tol "
                 "then, and cannot answer what is asked now. Collect it for this method and rf_tol, or without naming a "

@@ -185,7 +185,8 @@ class LeafMasks:
         outside = [0] * self._paths.n_rules
         for held in self._meet(kept):
             one = self._features[held.feature]
-            for place, span in zip(held.places.tolist(), held.list_spans(), strict=True):
+            spans = map(Span, held.low.tolist(), held.high.tolist(), held.codes or repeat(-1), held.missing.tolist())
+            for place, span in zip(held.places.tolist(), spans, strict=True):
                 outside[place] |= one.beyond(span)
         return [self.possible & ~leaves for leaves in outside]
 
@@ -205,10 +206,6 @@ class _Held(NamedTuple):
         places, missing = np.append(self.places, more.places), np.append(self.missing, more.missing)
         low, high = np.append(self.low, more.low), np.append(self.high, more.high)
         return _Held(self.feature, places, low, high, missing, self.codes + more.codes)
-
-    def list_spans(self) -> Iterator[Span]:
-        """List it leaf by leaf."""
-        return map(Span, self.low.tolist(), self.high.tolist(), self.codes or repeat(-1), self.missing.tolist())
 
 
 class _Feature:
@@ -420,21 +417,18 @@ class LeafValues:
 
     def list_levels(self, places: Iterable[int], width: int = 2) -> list[Window]:
         """List windows that do not overlap, class by class, so many tolerances wide, from the lowest value up."""
-        found: list[Window] = []
-        floats, values = self._floats.tolist(), self.values
+        levels: list[list[int]] = []
+        floats, values, class_ids = self._floats.tolist(), self.values, self.class_ids
+        most: Any = None
         # Fractions are compared where floats are equal.
-        listed = sorted(places, key=lambda place: (self.class_ids[place], floats[place], values[place]))
-        begin, most = 0, values[listed[0]] + width * self.tolerance + self._slack
-        for place in range(1, len(listed) + 1):
-            first, is_same = listed[begin], False
-            if place < len(listed) and self.class_ids[listed[place]] == self.class_ids[first]:
-                last = values[listed[place]]
-                is_same = last is values[listed[place - 1]] or last <= most
-            if not is_same:
-                found.append(Window(self.class_ids[first], make_mask(listed[begin:place])))
-                if place < len(listed):
-                    begin, most = place, values[listed[place]] + width * self.tolerance + self._slack
-        return found
+        for place in sorted(places, key=lambda place: (class_ids[place], floats[place], values[place])):
+            value, last = values[place], levels[-1][-1] if levels else -1
+            is_same = last >= 0 and class_ids[place] == class_ids[last]
+            if not is_same or (value is not values[last] and value > most):
+                levels.append([])
+                most = value + width * self.tolerance + self._slack
+            levels[-1].append(place)
+        return [Window(class_ids[own[0]], make_mask(own)) for own in levels]
 
     def state(self, leaves: int) -> Stated | None:
         """Find the share to state for some leaves of one window: their mean, moved as far as the tolerance asks."""

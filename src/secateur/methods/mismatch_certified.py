@@ -27,7 +27,7 @@ from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.facts.checking import check_facts
 from secateur.facts.possible_rows import find_ranks
 from secateur.methods.contract import Asks, Deletions, Method, Problem, Why, amount
-from secateur.methods.monotonicity import Monotonicity, decide_monotonicity, describe_contradiction, find_contradiction
+from secateur.methods.monotonicity import decide_monotonicity, describe_contradiction, find_contradiction
 from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.encoding import find_texts
 from secateur.rows.opening import open_rows
@@ -43,21 +43,6 @@ CLIPPED = (
 )
 
 
-def _certify_by_domain(paths: Paths, domain: RowEvidence, result: Deletions) -> None:
-    tried = paths.mismatched
-    violations = domain.count_violations(paths, tried)
-    covered, own = violations.counts.sum(axis=1), violations.counts[np.arange(paths.n_rules), paths.leaf_class]
-    has_rows = violations.leaf_counts.sum(axis=1) > 0
-    refuted = has_rows & (own < covered)
-    result.keep(tried & ~has_rows[paths.rule], Why.NO_ROWS)
-    certified = tried & (has_rows & ~refuted)[paths.rule]
-    result.delete(certified, Why.FINITE_DOMAIN)
-    result.after[certified] = covered[paths.rule[certified]]
-    against = tried & refuted[paths.rule]
-    result.keep(against, Why.DOMAIN_REFUTES)
-    result.node[against] = _first_foreign_rows(paths, domain, np.unique(paths.rule[against]))[paths.rule[against]]
-
-
 def _first_foreign_rows(paths: Paths, domain: RowEvidence, rules: NDArray[np.int64]) -> NDArray[np.int64]:
     """Find the first listed row of another class that each rule covers without its mismatched conditions."""
     first = np.full(paths.n_rules, -1, dtype=np.int64)
@@ -68,18 +53,6 @@ def _first_foreign_rows(paths: Paths, domain: RowEvidence, rules: NDArray[np.int
             if found.any():
                 first[rule] = span.start + unpack_bits(found, span.stop - span.start).argmax()
     return first
-
-
-def _certify_by_direction(paths: Paths, monotonicity: Monotonicity, result: Deletions) -> None:
-    for rule in np.unique(paths.rule[paths.mismatched]).tolist():
-        span = paths.entries(rule)
-        tried = np.flatnonzero(paths.mismatched[span]) + span.start
-        refuting = monotonicity.find_refuting_link(rule, tried)
-        if refuting >= 0:
-            result.keep(tried, Why.DIRECTION_REFUTES)
-            result.node[tried] = refuting
-        else:
-            result.delete(tried, Why.MONOTONE)
 
 
 def _is_pair(domain: Any) -> bool:
@@ -267,7 +240,16 @@ class _BySigns(MismatchCertified):
         return _name_contradiction(problem, self.monotone, rows, "Rows") if isinstance(rows, RowEvidence) else clipped
 
     def _certify(self, problem: Problem, result: Deletions) -> None:
-        _certify_by_direction(problem.paths, self.monotonicity, result)
+        paths = problem.paths
+        for rule in np.unique(paths.rule[paths.mismatched]).tolist():
+            span = paths.entries(rule)
+            tried = np.flatnonzero(paths.mismatched[span]) + span.start
+            refuting = self.monotonicity.find_refuting_link(rule, tried)
+            if refuting >= 0:
+                result.keep(tried, Why.DIRECTION_REFUTES)
+                result.node[tried] = refuting
+            else:
+                result.delete(tried, Why.MONOTONE)
 
 
 @dataclass(frozen=True)
@@ -288,7 +270,19 @@ class _ByCases(MismatchCertified):
         return _name_contradiction(problem, signs.tolist(), self.listed, "Listed rows")
 
     def _certify(self, problem: Problem, result: Deletions) -> None:
-        _certify_by_domain(problem.paths, self.listed, result)
+        paths, tried = problem.paths, problem.paths.mismatched
+        violations = self.listed.count_violations(paths, tried)
+        covered, own = violations.counts.sum(axis=1), violations.counts[np.arange(paths.n_rules), paths.leaf_class]
+        has_rows = violations.leaf_counts.sum(axis=1) > 0
+        refuted = has_rows & (own < covered)
+        result.keep(tried & ~has_rows[paths.rule], Why.NO_ROWS)
+        certified = tried & (has_rows & ~refuted)[paths.rule]
+        result.delete(certified, Why.FINITE_DOMAIN)
+        result.after[certified] = covered[paths.rule[certified]]
+        against = tried & refuted[paths.rule]
+        result.keep(against, Why.DOMAIN_REFUTES)
+        rules = paths.rule[against]
+        result.node[against] = _first_foreign_rows(paths, self.listed, np.unique(rules))[rules]
 
 
 METHODS = (MismatchCertified(),)

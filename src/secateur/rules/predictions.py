@@ -53,11 +53,10 @@ class _Predicted:
         import pyarrow as pa
 
         self.rules, self.source, self.n_rows = rules, source, 0
-        labels = pa.array(rules.tree.classes.tolist())
+        self._labels = pa.array(rules.tree.classes.tolist())
         self.schema = source.schema
-        for name, dtype in zip(ADDED, (labels.type, pa.int64(), pa.float64()), strict=True):
+        for name, dtype in zip(ADDED, (self._labels.type, pa.int64(), pa.float64()), strict=True):
             self.schema = self.schema.append(pa.field(name, dtype))
-        self._labels = labels
 
     def __iter__(self) -> Iterator[Any]:
         import pyarrow as pa

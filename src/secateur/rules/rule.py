@@ -34,7 +34,6 @@ class ArraySequence(Sequence[Element]):
         """Make one element; the place is counted from 0."""
 
     def _make_some(self, places: Sequence[int]) -> list[Element]:
-        """Make several elements."""
         return [self._make(place) for place in places]
 
     @overload
