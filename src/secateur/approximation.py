@@ -155,8 +155,7 @@ def approximate(
     classes, answers = ([], said) if gives_values else _place_answers(model, said)
     codes = coding.encode(rows.building)
     codes = np.concatenate([codes, coding.mix(codes, sources)])
-    names = _find_names(rows.building, feature_names)
-    grower = _Grower(codes, answers, own, coding, classes, names)
+    grower = _Grower(codes, answers, own, coding, classes, _find_names(rows.building, feature_names))
     labels = answers[:n_building] if gives_values else np.array(classes)[answers[:n_building]]
     form: dict[str, Any] = {"tolerance": CLASSES_ONLY, "otherwise": otherwise}  # what shares there are, are the model's
     if gives_values:

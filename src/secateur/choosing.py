@@ -242,8 +242,7 @@ class _Choosing:
         if self.is_own:
             return find_cuts(masks, self.rules.walked, paths, values, self.sections.most, self.default, self.price)
         possible = list_places(masks.possible)
-        windows = values.list_windows(possible)
-        cover = cover_by(self._list_rules(), possible, windows, values, self.default)
+        cover = cover_by(self._list_rules(), possible, values.list_windows(possible), values, self.default)
         return {1: Cut((0,), (cover,), *cover.cost)}
 
     @cached_property
@@ -434,8 +433,7 @@ class _Choosing:
         if self.is_own or not self.rules.is_ranked:
             return ordered
         places = np.array([kept.line.place for kept in ordered], dtype=np.int64)
-        ranked = keep_ranking(self.rules, deleted, places)
-        return [ordered[place] for place in ranked.tolist()]
+        return [ordered[place] for place in keep_ranking(self.rules, deleted, places).tolist()]
 
 
 class _Chosen(NamedTuple):

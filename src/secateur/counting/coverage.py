@@ -88,8 +88,7 @@ def _group_rows(
     for start in range(0, len(in_conflict), step):
         chosen = in_conflict[start : start + step]
         sets = ((marks[:, chosen // 8] >> (chosen % 8).astype(np.uint8)) & 1).astype(bool).T
-        packed = np.packbits(sets, axis=1)
-        _, place, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        _, place, group = np.unique(np.packbits(sets, axis=1), axis=0, return_index=True, return_inverse=True)
         yield sets[place], np.bincount(group.ravel(), weights=weight[chosen]).astype(np.float64)
 
 

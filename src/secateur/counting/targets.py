@@ -53,8 +53,7 @@ class TargetCounter:
 
     def count(self, listed: LabelledRows) -> NDArray[np.float64]:
         """Add up some rows."""
-        place = np.zeros(listed.rows.n_rows, dtype=np.int64)
-        return sum_targets(place, np.array([self.pivot]), listed)
+        return sum_targets(np.zeros(listed.rows.n_rows, dtype=np.int64), np.array([self.pivot]), listed)
 
     def add(self, total: NDArray[np.float64], part: NDArray[np.float64]) -> NDArray[np.float64]:
         """Add the sums of a further piece."""

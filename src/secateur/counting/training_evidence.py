@@ -223,8 +223,7 @@ def count_violations(
 ) -> ViolationCounts:
     """Count the rows of every rule by the open conditions that they violate, and of the leaves if not known yet."""
     layout = _lay_out(paths, conditions, tree.n_classes)
-    counter = Counter(tree, paths, conditions, layout, with_leaves=leaf_counts is None)
-    found, cells = counter.count(listed)
+    found, cells = Counter(tree, paths, conditions, layout, with_leaves=leaf_counts is None).count(listed)
     known = found if leaf_counts is None else leaf_counts
     return ViolationCounts(paths, conditions.opened, layout.is_paired, known, layout.rules, layout.offsets, cells)
 
@@ -506,8 +505,7 @@ def list_pairs(paths: Paths, rules: NDArray[np.int64]) -> tuple[NDArray[np.int64
     entries = np.flatnonzero(chosen[paths.rule])
     n_later = paths.offsets[paths.rule[entries] + 1] - 1 - entries
     first = np.repeat(entries, n_later)
-    begin = np.cumsum(n_later) - n_later
-    second = first + 1 + np.arange(len(first)) - np.repeat(begin, n_later)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(n_later) - n_later, n_later)
     return first, second
 
 

@@ -230,8 +230,7 @@ class _Masked(_Prices):
 
     def _count(self, rule: int, deleted: NDArray[np.bool_]) -> None:
         """Find what each condition of a rule costs."""
-        span = self._paths.entries(rule)
-        if deleted[span].all():
+        if deleted[self._paths.entries(rule)].all():
             return
         kept, fails, alone = self._look(rule, deleted)
         newly = fails & (alone & self._foreign[self._paths.leaf_class[rule]] & ~self._conflict)
@@ -429,8 +428,7 @@ class _Guard:
         self.blocked_by[entry] = rule
         above = self.trial[entry] - self.leaf_reliability[rule] + self.tolerance
         if abs(above) <= SUM_TOLERANCE:  # fractions decide
-            before = self.leaf_counts[[rule]]
-            above = compare_reliability(np.array([counts]), before, [own], self.tolerance)[0]
+            above = compare_reliability(np.array([counts]), self.leaf_counts[[rule]], [own], self.tolerance)[0]
         is_reliable = above >= 0  # not if one of both has no rows
         if counts[own] < max(counts) or not is_reliable:
             return False
@@ -485,7 +483,6 @@ class _Guard:
 
 # The values of δ that a slider has and a selection tries.
 CONFLICTS = (0.0, 0.0025, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.0175, 0.02, 0.025, 0.03, 0.04, 0.05)
-
 
 WITHIN_CONFLICT = (
     "Every row stays covered, and rules that cover a row and agree give the tree's answer. On the training rows they "

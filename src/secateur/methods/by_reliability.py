@@ -196,8 +196,7 @@ class Faithful(Method):
 
     def open_conditions(self, problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Leave the unprotected links open that do not separate classes on their own."""
-        nothing = np.zeros(len(problem.paths.links), dtype=bool)
-        return nothing, self._find_candidates(problem)
+        return np.zeros(len(problem.paths.links), dtype=bool), self._find_candidates(problem)
 
     def delete(self, problem: Problem) -> Deletions:
         """Sweep over the candidates of every rule until nothing more goes."""

@@ -307,8 +307,7 @@ def _find_candidates(
 
 def _thin(windows: Sequence[Window], n_leaves: int) -> Sequence[Window]:
     """Leave out windows where there are too many to try: every leaf stays in one, as its neighbours are tried."""
-    n_tried = sum(window.leaves.bit_count() for window in windows)
-    if n_tried <= MOST_TRIED:
+    if sum(window.leaves.bit_count() for window in windows) <= MOST_TRIED:
         return windows
     chosen, reached = [], 0
     wanted = max(MOST_TRIED / n_leaves, 1.0)  # so many windows for each leaf

@@ -208,8 +208,7 @@ class MismatchCertified(Method):
 
     def delete(self, problem: Problem) -> Deletions:
         """Delete the complete mismatched set of every rule whose certificate holds."""
-        paths = problem.paths
-        result = Deletions.keep_by_sign(paths)
+        result = Deletions.keep_by_sign(problem.paths)
         self._certify(problem, result)
         return result
 

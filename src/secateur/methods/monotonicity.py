@@ -165,8 +165,7 @@ class Monotonicity:
         if above is None:
             return False
         below = above.T if class_id == 1 else above  # [code, code that favours the class no more]
-        reached = below[np.ix_(sorted(kept.codes or ()), sorted(whole.codes or ()))]
-        return bool(reached.any(axis=1).all())
+        return bool(below[np.ix_(sorted(kept.codes or ()), sorted(whole.codes or ()))].any(axis=1).all())
 
     def _pick_pair(self, feature: int, low: Region, high: Region) -> tuple[Label | None, Label | None]:
         """Pick two values in order, one from each region; the same one if possible."""

@@ -318,8 +318,7 @@ class _Asked:
             if codes is not None:
                 possible = _codes(self._tree, int(self.feature[ask]))
                 every[ask], none[ask] = codes.issuperset(possible), codes.isdisjoint(possible)
-        accepts = self._tree.accepts_missing[self.feature]
-        return every & (self.missing | ~accepts), none & ~self.missing
+        return every & (self.missing | ~self._tree.accepts_missing[self.feature]), none & ~self.missing
 
 
 def _number_apart(*columns: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -439,8 +439,7 @@ def _hold(rules: Rules, why: str) -> LabelledRows:
             f"{why}, and rules from a file hold no rows: make them with simplify(model, X, y), or name the table."
         )
     with rules._open(*rules.training) as source:
-        held = source.hold(lambda: ModelTerms.of(rules.tree), why)
-        return held.read_labelled(rules.tree)
+        return source.hold(lambda: ModelTerms.of(rules.tree), why).read_labelled(rules.tree)
 
 
 def _round(rules: Rules, edit: Edit) -> tuple[Rules, Edit]:
@@ -468,8 +467,7 @@ def _round(rules: Rules, edit: Edit) -> tuple[Rules, Edit]:
                         threshold[node] = short
     if not limits:
         raise ParameterError("No limit has a shorter decimal between its neighbouring training values.")
-    rounded = replace(rules, tree=replace(tree, threshold=threshold))
-    return rounded, edit._replace(limits=tuple(limits))
+    return replace(rules, tree=replace(tree, threshold=threshold)), edit._replace(limits=tuple(limits))
 
 
 def _shorten_limit(limit: float, below: float, above: float) -> float:

@@ -319,8 +319,7 @@ class ForestRules(Sequence[Rules]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ForestRules):
             return NotImplemented
-        same = self.rules == other.rules
-        return same and all(map(np.array_equal, self.leaf_shares, other.leaf_shares))
+        return self.rules == other.rules and all(map(np.array_equal, self.leaf_shares, other.leaf_shares))
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, and the content is arrays
 

@@ -371,8 +371,7 @@ class LineRules(LeafRules):
         every, stated = np.arange(self.n_lines), self.layout.shares
         others = np.nan_to_num(self.counts)
         others[every, self.class_ids] = 0.0
-        by_leaf = self._count_other_classes()
-        others = np.where(others.sum(axis=1, keepdims=True) > 0, others, by_leaf)
+        others = np.where(others.sum(axis=1, keepdims=True) > 0, others, self._count_other_classes())
         # Where no row has another class, all classes are alike.
         others = np.where(others.sum(axis=1, keepdims=True) > 0, others, 1.0)
         others[every, self.class_ids] = 0.0
@@ -440,8 +439,7 @@ class LineRules(LeafRules):
         """Number of kept edges of all rules together, which is what the paper counts; headings count once."""
         if self.layout is None:
             return int(self.lengths[self.leaves].sum())
-        depths = self.tree.node_depth[self.layout.nodes]
-        own = self.lengths[self.leaves] - depths[self.layout.section_of_rule]
+        own = self.lengths[self.leaves] - self.tree.node_depth[self.layout.nodes][self.layout.section_of_rule]
         return int(own.sum() + (2 * (self.layout.n_sections - 1)))
 
     def read_heading(self, node: int) -> tuple[Condition, ...]:

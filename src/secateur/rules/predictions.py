@@ -68,8 +68,7 @@ class _Predicted:
 
         def add(batch: Any, rows: Rows) -> Any:
             lines = pa.array(rules.find_lines(rows))
-            labels = self._labels.take(labels_of.take(lines))
-            added = [labels, pc.add(lines, 1), reliability.take(lines)]
+            added = [self._labels.take(labels_of.take(lines)), pc.add(lines, 1), reliability.take(lines)]
             return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
 
         reader = BatchReader(fit_tree_to(without_facts(rules.tree), self.source, ()), self.source)
