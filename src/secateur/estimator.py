@@ -509,9 +509,7 @@ class RuleRegressor(RegressorMixin, _RuleEstimator):  # type: ignore[misc]
     estimator_ : estimator
         The fitted tree or pipeline.
     rules_ : Rules
-        Its rules after deletion, without the training rows.
-    training_rows_ : ndarray of int, or None
-        As of :class:`RuleClassifier`.
+        Its rules after deletion, without the training rows; ``training_rows_`` as of :class:`RuleClassifier`.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only when all column names of the training rows were texts.

@@ -185,10 +185,11 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
             return METHODS[self.method].promise(self.parameters)
         if self.making.edits is not None:
             return self.making.edits.describe()
-        within = f"a share within {100 * self.tolerance:.6g} points of that of its leaf in the tree"
+        if self.is_exact and self.keeps_shares:
+            within = f"a probability of that class within {100 * self.tolerance:.6g} points of its leaf's"
+            return f"For every possible row: the tree's class, and {within}."
         if self.is_exact:
-            kept = f", and {within}" if self.keeps_shares else ""
-            return f"Exact for every possible row: each row gets the class that the tree predicts{kept}."
+            return "Exact for every possible row: each row gets the class that the tree predicts."
         if self.budget == 0:
             return (
                 "Every leaf of a written class lies in a rule of its class, and other rows get the class of otherwise. "
