@@ -183,9 +183,7 @@ def _read_splits(source: dict[str, str]) -> list[Split]:
         categories = None
         if bits & BY_CATEGORY:
             own = words[bounds[int(number)] : bounds[int(number) + 1]]
-            categories = frozenset(
-                32 * place + bit for place, word in enumerate(own) for bit in range(32) if word >> bit & 1
-            )
+            categories = frozenset(32 * at + bit for at, word in enumerate(own) for bit in range(32) if word >> bit & 1)
         found.append(Split(int(column), number, categories, bool(bits & DEFAULT_LEFT), bits >> 2 & 3))
     return found
 

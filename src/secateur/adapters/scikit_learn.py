@@ -87,9 +87,7 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
 
 def make_from_source(source: Any, model: Any, fractions: NDArray[np.float64], **tree: Any) -> Tree:
     """Make a Tree of a ``tree_``, with the labels and columns of the model that it belongs to."""
-    labels = (
-        {"leaf_class": fractions.argmax(axis=1), "classes": model.classes_.tolist()} if "values" not in tree else {}
-    )
+    named = {"leaf_class": fractions.argmax(axis=1), "classes": model.classes_.tolist()} if "values" not in tree else {}
     left, right, goes_left = source.children_left, source.children_right, source.missing_go_to_left.astype(bool)
     at_nan = np.isnan(source.threshold) & (left >= 0)  # no number is below NaN; turned around, all are below infinity
     return make_tree(
@@ -100,7 +98,7 @@ def make_from_source(source: Any, model: Any, fractions: NDArray[np.float64], **
         n_features=int(model.n_features_in_),
         feature_names=reading.fitted_names(model),
         dtype="float32",
-        **{"feature": source.feature, **labels, **tree},
+        **{"feature": source.feature, **named, **tree},
     )
 
 
@@ -268,7 +266,7 @@ def _read_boosted(model: Any, X: Any, accepts_missing: bool | None) -> Tree:
             feature=feature,
             threshold=nodes["num_threshold"],
             missing_left=nodes["missing_go_to_left"].astype(bool),
-            left_categories=_find_left_codes(model, feature, levels),
+            left_categories=_left_codes(model, feature, levels),
             categories=[levels.get(feature) for feature in range(n_features)],
             **_find_answers(model, nodes),
             n_features=n_features,
@@ -332,9 +330,7 @@ def _find_levels(model: Any, tested: set[int]) -> dict[int, tuple[Label, ...]]:
     return found
 
 
-def _find_left_codes(
-    model: Any, feature: NDArray[np.int64], levels: dict[int, tuple[Label, ...]]
-) -> dict[int, list[int]]:
+def _left_codes(model: Any, feature: NDArray[np.int64], levels: dict[int, tuple[Label, ...]]) -> dict[int, list[int]]:
     """List the codes that go left at each categorical split; unlisted values go where NaN goes."""
     predictor = model._predictors[0][0]
     found = {}

@@ -526,12 +526,10 @@ def _kind_of(X: Any, name: str) -> str | None:
     import narwhals as nw
 
     try:
-        dtype = nw.from_native(X, eager_only=True).schema[name]
+        kind = nw.from_native(X, eager_only=True).schema[name]
     except TypeError:
         return None
-    return (
-        "whole" if dtype.is_integer() else {nw.Float64: "float64", nw.Float32: "float32"}.get(type(dtype), str(dtype))
-    )
+    return "whole" if kind.is_integer() else {nw.Float64: "float64", nw.Float32: "float32"}.get(type(kind), str(kind))
 
 
 def _trace_vector_indexer(stage: Any, made: Made, X: Any) -> None:

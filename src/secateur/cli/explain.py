@@ -74,9 +74,7 @@ def explain_command(
     for note in notes:
         tell(note)
     if letter is not None:
-        found_rows = (
-            rules.explain(rows.iloc[[place]], changes=changes, locked=lock or ()) for place in range(len(rows))
-        )
+        found_rows = (rules.explain(rows.iloc[[at]], changes=changes, locked=lock or ()) for at in range(len(rows)))
         _write_letters(letter, [one.letter() for one in found_rows])
     found = _explain_rows(rules, rows, why=why or changes, changes=changes, locked=lock or ())
     if as_json:

@@ -76,7 +76,7 @@ class BatchReader:
 
     def _read_labelled(self, batch: Any, first: int) -> LabelledRows:
         rows, named = self._read_rows(batch, first), f"The column {self.y!r} of {self.source.inner_name}"
-        labels, targets = _read_answers(self.tree, batch.column(self.y), first, named)
+        labels, targets = _read_truth(self.tree, batch.column(self.y), first, named)
         return LabelledRows(rows, labels, self._read_weights(batch, first), targets)
 
     def _read_weights(self, batch: Any, first: int) -> NDArray[np.float64] | None:
@@ -184,9 +184,7 @@ def _is_number(dtype: Any) -> bool:
     return any(is_kind(dtype) for is_kind in (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean))
 
 
-def _read_answers(
-    tree: Tree, column: Any, first: int, name: str
-) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+def _read_truth(tree: Tree, column: Any, first: int, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
     """Read labels, or the targets of a regression tree, which are numbers."""
     import pyarrow as pa
 

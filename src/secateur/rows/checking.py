@@ -201,9 +201,7 @@ def check_names(expected: Sequence[str], names: Sequence[str], what: str = "X", 
     complaints = [f"{how} {shorten(columns)}" for how, columns in strange.items() if columns]
     if not complaints:
         moved = next(place for place, pair in enumerate(zip(names, expected, strict=True)) if pair[0] != pair[1])
-        complaints.append(
-            f"out of order from column {moved} on, where {expected[moved]!r} should be, not {names[moved]!r}"
-        )
+        complaints = [f"out of order from column {moved} on, where {expected[moved]!r} should be, not {names[moved]!r}"]
     raise InputError(
         f"The columns of {what} do not fit the {model}: {'; '.join(complaints)}. "
         f"Pass the {len(expected)} columns that the {model} was fitted on, in that order."
@@ -236,10 +234,8 @@ def _from_frame(tree: Tree, X: Any, what: str, first_row: int) -> Rows:
 
     if frame.implementation.is_pandas() and (matrix := _as_plain_matrix(tree, X)) is not None:
         return _from_array(tree, matrix, what)
-    tested, names = (
-        encoding.tested_features(tree),
-        frame.columns,
-    )  # once: to list many columns takes long
+    tested = encoding.tested_features(tree)
+    names = frame.columns  # once: a frame of many columns takes long to list them
 
     def convert(part: Any, feature: int, first: int) -> NDArray[Any]:
         column = part.get_column(names[feature])

@@ -415,9 +415,7 @@ def has_header(text: str, delimiter: str, missing: Collection[str] = ()) -> bool
     lines = text.lstrip("\r\n").splitlines(keepends=True)[: LOOKED_AT + 1]
     with long_fields():
         try:
-            first, *rest = [
-                [field.strip() for field in line] for line in csv.reader(lines, delimiter=delimiter) if line
-            ]
+            first, *rest = [[cell.strip() for cell in line] for line in csv.reader(lines, delimiter=delimiter) if line]
         except csv.Error:
             return True  # the reading itself says what is wrong
     if len(lines) <= LOOKED_AT and not text.endswith(("\n", "\r")) and len(rest) > 1:

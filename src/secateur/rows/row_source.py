@@ -34,6 +34,7 @@ Progress = Callable[[int, int | None], object]
 Counts = TypeVar("Counts")
 Result = TypeVar("Result")
 Work = Callable[[LabelledRows], Result]
+WeightedWork = Callable[[Rows, NDArray[np.float64] | None], Result]
 
 
 class GivenRows(NamedTuple):
@@ -116,9 +117,7 @@ class RowSource(ABC):
         """Work on labelled rows a piece at a time, in order; ``checks_facts`` rejects rows that contradict a fact."""
 
     @abstractmethod
-    def map_unlabelled(
-        self, tree: Tree, work: Callable[[Rows, NDArray[np.float64] | None], Result]
-    ) -> Iterator[Result]:
+    def map_unlabelled(self, tree: Tree, work: WeightedWork[Result]) -> Iterator[Result]:
         """Work on the rows and their weights a piece at a time, in their order, whether they have labels or not."""
 
     def fold(
@@ -218,9 +217,7 @@ class MemoryRows(RowSource):
         """Work on all rows at once."""
         yield work(self.read_labelled(tree, checks_facts=checks_facts, is_part=True))
 
-    def map_unlabelled(
-        self, tree: Tree, work: Callable[[Rows, NDArray[np.float64] | None], Result]
-    ) -> Iterator[Result]:
+    def map_unlabelled(self, tree: Tree, work: WeightedWork[Result]) -> Iterator[Result]:
         """Work on all rows at once."""
         if (known := self._recall(tree)) is not None:
             yield work(known.rows, known.weights)

@@ -51,18 +51,14 @@ class Rows:
         whole = matrix.flags.c_contiguous or matrix.flags.f_contiguous
         n_rows, n_features = matrix.shape
         source = matrix if whole else None
-        return cls(
-            n_rows, n_features, source, np.arange(n_features), lambda first, last, some: matrix[first:last, some]
-        )
+        return cls(n_rows, n_features, source, np.arange(n_features), lambda first, end, some: matrix[first:end, some])
 
     @classmethod
     def of_columns(cls, table: NDArray[Any], features: NDArray[np.int64], n_features: int) -> Rows:
         """Wrap a table, in one piece, that holds only some features."""
         column_of = np.full(n_features, -1, dtype=np.int64)
         column_of[features] = np.arange(len(features))
-        return cls(
-            len(table), n_features, table, column_of, lambda first, last, some: table[first:last, column_of[some]]
-        )
+        return cls(len(table), n_features, table, column_of, lambda first, end, some: table[first:end, column_of[some]])
 
     def __len__(self) -> int:
         return self.n_rows

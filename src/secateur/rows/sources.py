@@ -107,11 +107,8 @@ def open_dataset(dataset: Any) -> Source:
 
     def read(columns: Sequence[str]) -> Iterator[Any]:
         with translate_errors("The dataset"):
-            yield from checked(
-                dataset.to_batches(
-                    columns=list(columns), batch_size=BATCH_ROWS, batch_readahead=AHEAD, fragment_readahead=1
-                )
-            )
+            sizes = {"batch_size": BATCH_ROWS, "batch_readahead": AHEAD, "fragment_readahead": 1}
+            yield from checked(dataset.to_batches(columns=list(columns), **sizes))
 
     return Source("The dataset", dataset.schema, None, False, read)
 

@@ -393,9 +393,7 @@ def _remove_dead(staging: Path) -> None:
         if first is None or not first.parent.is_dir():
             return
         if (first / "journal").exists():
-            noted = [
-                (Move(*map(Path, paths)), identity) for *paths, identity in json.loads((first / "journal").read_bytes())
-            ]
+            noted = [(Move(*map(Path, paths)), known) for *paths, known in json.loads((first / "journal").read_bytes())]
             if any(held.parent.name != staging.name for move, _ in noted for held in (move.staged, move.kept)):
                 return  # no run of ours wrote that: it would have us delete what lies elsewhere
             others = {move.target.parent for move, _ in noted} - {staging.parent}

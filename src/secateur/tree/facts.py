@@ -84,9 +84,8 @@ class Facts:
     groups: tuple[Group, ...] = ()  # no feature is in two of them
     implications: tuple[Implication, ...] = ()
     orders: tuple[Order, ...] = ()  # at most one for each feature
-    unused: tuple[str, ...] = field(
-        default=(), compare=False
-    )  # statements about columns that the tree does not ask for
+    # Statements about columns that the tree does not ask for.
+    unused: tuple[str, ...] = field(default=(), compare=False)
 
     def __bool__(self) -> bool:
         return bool(self.limits_rows or self.orders)

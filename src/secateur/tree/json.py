@@ -118,7 +118,7 @@ def tree_from_dict(content: object) -> Tree:
             threshold=_read_numbers(fields["threshold"]),
             values=None if fields.get("values") is None else _read_numbers(fields["values"]),
             classes=np.array(fields["classes"]),
-            n_features=_read_whole(fields["n_features"]),
+            n_features=read_int(fields["n_features"]),
             categories=tuple(None if levels is None else tuple(levels) for levels in fields["categories"]),
             feature_names=None if fields["feature_names"] is None else tuple(map(str, fields["feature_names"])),
             class_names=tuple(map(str, fields["class_names"])),
@@ -171,11 +171,11 @@ def _write_facts(facts: Facts) -> dict[str, Any]:
 
 def _read_facts(content: dict[str, Any]) -> Facts:
     return Facts(
-        integers=tuple(map(_read_whole, content["integers"])),
-        decimals=tuple((_read_whole(feature), _read_whole(n_decimals)) for feature, n_decimals in content["decimals"]),
+        integers=tuple(map(read_int, content["integers"])),
+        decimals=tuple((read_int(feature), read_int(n_decimals)) for feature, n_decimals in content["decimals"]),
         claims=tuple(map(_read_claim, content["claims"])),
         groups=tuple(
-            Group(str(group["name"]), tuple(map(_read_whole, group["features"])), tuple(group["labels"]))
+            Group(str(group["name"]), tuple(map(read_int, group["features"])), tuple(group["labels"]))
             for group in content["groups"]
         ),
         implications=tuple(
@@ -183,7 +183,7 @@ def _read_facts(content: dict[str, Any]) -> Facts:
             for known in content["implications"]
         ),
         orders=tuple(
-            Order(_read_whole(one["feature"]), tuple(map(_read_whole, one["codes"])), str(one["text"]))
+            Order(read_int(one["feature"]), tuple(map(read_int, one["codes"])), str(one["text"]))
             for one in content.get("orders", ())
         ),
     )
@@ -248,10 +248,10 @@ def _read_claim(content: dict[str, Any]) -> Claim:
     region = Region(
         low=-math.inf if low is None else _read_number(low),
         high=math.inf if high is None else _read_number(high),
-        codes=None if codes is None else frozenset(map(_read_whole, codes)),
+        codes=None if codes is None else frozenset(map(read_int, codes)),
         missing=_read_flag(content["missing"]),
     )
-    return Claim(_read_whole(content["subject"]), region, str(content["text"]))
+    return Claim(read_int(content["subject"]), region, str(content["text"]))
 
 
 def _write_number(value: float) -> float | str | None:
@@ -271,7 +271,8 @@ def _read_numbers(values: Sequence[object]) -> NDArray[np.float64]:
     return np.array([np.nan if one is None else _read_number(one) for one in values], dtype=np.float64)
 
 
-def _read_whole(value: object) -> int:
+def read_int(value: object) -> int:
+    """Read an int; reject bool and float."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"expected a whole number, found {value!r}")
     return value

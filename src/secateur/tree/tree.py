@@ -456,9 +456,7 @@ def is_same(one: object, other: object) -> bool:
 
 def pack_codes(left_codes: Mapping[int, NDArray[np.int64]], n_nodes: int) -> dict[str, Any]:
     """Write the codes that go left as a Tree holds them; make_tree takes lists, too slow for millions of codes."""
-    lengths = np.zeros(n_nodes, dtype=np.int64)
-    for node, codes in left_codes.items():
-        lengths[node] = len(codes)
+    lengths = [len(left_codes.get(node, ())) for node in range(n_nodes)]
     return {
         "category_offsets": np.concatenate([[0], np.cumsum(lengths)]),
         "category_codes": np.concatenate([np.zeros(0, dtype=np.int64), *(left_codes[k] for k in sorted(left_codes))]),

@@ -195,9 +195,7 @@ def _settle_fills(found: Decoded) -> None:
 
 
 def _same_values(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
-    return all(
-        value == other[place] or (is_missing(value) and is_missing(other[place])) for place, value in one.items()
-    )
+    return all(value == other[key] or (is_missing(value) and is_missing(other[key])) for key, value in one.items())
 
 
 def decode_columns(traces: Sequence[Trace], trees: Sequence[Tree], probe: Probe) -> Decoded:

@@ -127,9 +127,7 @@ class NumberSource:
     column: int
     scale: Scale
     used: list[int]  # the encoded columns that the tree tests
-    bins: dict[int, tuple[int, ...]] = field(
-        default_factory=dict
-    )  # the encoded columns of each discretization, in order
+    bins: dict[int, tuple[int, ...]] = field(default_factory=dict)  # encoded columns of each discretization, in order
     rises: dict[int, bool] = field(default_factory=dict)  # whether each encoded column rises; else it falls
     # Whether each encoded column is NaN below, and above, the numbers that it has a value for.
     gaps: dict[int, tuple[bool, bool]] = field(default_factory=dict)
@@ -220,9 +218,7 @@ def look_at_columns(
                 nearby = {place: values[near] for place, values in encoded.items()}
                 if near.any() and not _look_at_order(source, grid[near], nearby, traces, seen):
                     source.scale = replace(source.scale, bound=ORDERLY)
-                    limited.append(
-                        f"Beyond {ORDERLY:g}, the pipeline's function of {{{source.column}}} is out of order"
-                    )
+                    limited += [f"Beyond {ORDERLY:g}, the pipeline's function of {{{source.column}}} is out of order"]
                     disorder = {}
             strange |= disorder
     return strange, limited

@@ -98,7 +98,7 @@ def read_behind(
     traces = trace_steps(preprocessor, n_columns, first.n_features)
     check_width(len(traces), first.n_features)
     encoder = Encoder(preprocessor, first.n_features, first.dtype)
-    sample = _settle_sample(X, names, traces, n_columns, encoder)
+    sample = _find_sample(X, names, traces, n_columns, encoder)
     if not gaps_are_zeros and encoder.is_sparse(sample.build({}, 1)):
         raise UnsupportedModelError(
             "The steps before the tree make a sparse matrix, and the tree takes its zeros for missing values. Fit it "
@@ -164,9 +164,7 @@ def _find_attribute(step: Any, name: str) -> Any:
     return found
 
 
-def _settle_sample(
-    X: Any, names: list[str] | None, traces: Sequence[Trace], n_columns: int, encoder: Encoder
-) -> Sample:
+def _find_sample(X: Any, names: list[str] | None, traces: Sequence[Trace], n_columns: int, encoder: Encoder) -> Sample:
     """Return rows to probe with; without rows, make values up until the steps take them."""
     if X is not None:
         return make_sample(X, names, ())
@@ -274,16 +272,14 @@ def _assemble(encoded_trees: Sequence[Tree], found: Decoded, names: list[str] | 
             columns=replace(columns, encoded=tree),
             monotone=_carry_signs(tree, found, feature_of, n_features),
             **shared,
-            **_decode_splits(tree, found, feature_of, accepts),
+            **_read_splits(tree, found, feature_of, accepts),
         )
         check_tree(decoded)
         trees.append(decoded)
     return trees
 
 
-def _decode_splits(
-    tree: Tree, found: Decoded, feature_of: dict[int, int], accepts: NDArray[np.bool_]
-) -> dict[str, Any]:
+def _read_splits(tree: Tree, found: Decoded, feature_of: dict[int, int], accepts: NDArray[np.bool_]) -> dict[str, Any]:
     """Compute the arrays of a tree's splits over the columns before the steps."""
     feature, threshold = tree.feature.copy(), tree.threshold.copy()
     missing_left = tree.missing_left.copy()

@@ -180,9 +180,7 @@ def _through_union(step: Any, incoming: list[Trace], width: int | None, numbers:
     return outgoing
 
 
-def _through_vectorizer(
-    step: Any, incoming: list[Trace], width: int | None, numbers: Iterator[int]
-) -> list[Trace] | None:
+def _through_table(step: Any, incoming: list[Trace], width: int | None, numbers: Iterator[int]) -> list[Trace] | None:
     """Trace skrub's TableVectorizer: a list of steps for each column, the last of them one for each output."""
     position = {name: place for place, name in enumerate(step.feature_names_in_)}
     by_output: dict[str, Trace] = {}
@@ -365,7 +363,7 @@ STEPS: dict[str, Callable[[Any, list[Trace], int | None, Iterator[int]], list[Tr
     "ColumnTransformer": _through_columns,
     "FeatureUnion": _through_union,
     "FrozenEstimator": lambda step, *rest: _trace(step.estimator, *rest),
-    "TableVectorizer": _through_vectorizer,
+    "TableVectorizer": _through_table,
     # Numbers to numbers, rounding in order.
     **dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Binarizer"), _elementwise),
     "KBinsDiscretizer": _binned,

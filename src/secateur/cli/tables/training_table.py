@@ -85,11 +85,9 @@ def make_training_table(
     """Settle which rows and columns of a table are used; with ``classes`` the numbers of the target are classes."""
     import pandas as pd
 
-    frame = table.frame
-    target = find_column(list(frame.columns), target, table.name)
-    dropped, wanted, as_text = (
-        split_names(list(frame.columns), given, table.name) for given in (drop, keep, table.as_text)
-    )
+    frame, columns = table.frame, list(table.frame.columns)
+    target = find_column(columns, target, table.name)
+    dropped, wanted, as_text = (split_names(columns, given, table.name) for given in (drop, keep, table.as_text))
     if target in dropped:
         raise InputError(f"The target {target!r} cannot be left out: name another column with --drop.")
     numbers = None if classes or target in as_text else read_numbers(table, target)

@@ -32,6 +32,7 @@ from secateur.adapters.reading import Node, make_from_nodes, order_nodes, read_b
 from secateur.errors import FormatError, InputError, ParameterError, UnsupportedModelError
 from secateur.frames import frame_columns
 from secateur.limits import JSON_MARKS, check_parsed_size
+from secateur.tree.json import read_int
 from secateur.tree.tree import Tree
 
 LEARNER = "OptimalTreeClassifier"
@@ -190,7 +191,7 @@ def _check_ids(nodes: list[Any]) -> None:
 def _children(nodes: list[Any], place: int) -> list[int]:
     if nodes[place]["split_type"] == "LEAF":
         return []
-    children = [_integer(nodes[place][side]) - 1 for side in ("lower_child", "upper_child")]
+    children = [read_int(nodes[place][side]) - 1 for side in ("lower_child", "upper_child")]
     for child in children:
         if not 0 <= child < len(nodes):
             raise FormatError(f"Node {place + 1} of the IAI JSON has the child {child + 1}, which does not exist.")
@@ -207,7 +208,7 @@ def _read_split(node: dict[str, Any], features: dict[str, Any], takes_missing: b
         )
     mixed = node["split_mixed"]
     test = mixed["categoric_split"]
-    column = _integer(test["feature"]) - 1
+    column = read_int(test["feature"]) - 1
     if not 0 <= column < len(features["feature_names"]):
         raise FormatError(f"Node {node['id']} of the IAI JSON tests column {column + 1}, which does not exist.")
     goes_lower = test["split"]
@@ -219,7 +220,7 @@ def _read_split(node: dict[str, Any], features: dict[str, Any], takes_missing: b
     found: dict[Any, bool] = {}  # the first place of a level counts
     if mixed.get("do_ordinal"):
         ordinal = mixed["ordinal_split"]
-        for place, level in enumerate(features["ordinal_labelmap"][_integer(ordinal["feature"]) - 1]["levels"]):
+        for place, level in enumerate(features["ordinal_labelmap"][read_int(ordinal["feature"]) - 1]["levels"]):
             found.setdefault(level, _bool(ordinal["split"][place]))
     for place, level in enumerate(levels):
         if (place, level) != (0, MISSING):  # that one goes where unlisted values go
@@ -266,7 +267,7 @@ def _columns(names: list[str], X: Any) -> tuple[list[int | None], list[str] | No
 
 
 def _class_of(node: dict[str, Any], n_classes: int) -> int:
-    found = _integer(node["fit"]["class"])
+    found = read_int(node["fit"]["class"])
     if not 1 <= found <= n_classes:
         raise FormatError(f"Leaf {node['id']} of the IAI JSON predicts class {found} of {n_classes}.")
     return found - 1
@@ -278,12 +279,6 @@ def _threshold(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         raise FormatError(f"Expected a number as a threshold of the IAI JSON, found {value!r}.")
     return float(value)
-
-
-def _integer(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"expected a whole number, found {value!r}")
-    return value
 
 
 def _bool(value: Any) -> bool:

@@ -107,10 +107,8 @@ class Results:
 
     def means(self, method: str, metric: str, tree: str) -> dict[str, float]:
         """The mean over splits of each data set."""
-        found: dict[str, float] = (
-            self.values(method, metric, tree).groupby(level="dataset", sort=False).mean().to_dict()
-        )
-        return found
+        by_dataset = self.values(method, metric, tree).groupby(level="dataset", sort=False)
+        return {str(dataset): float(mean) for dataset, mean in by_dataset.mean().items()}
 
     def compare(self, method: str, other: str | float, metric: str = "read", tree: str = "cart-6") -> Comparison:
         """Compare two methods in one metric, paired by split; a method that was not run is taken from the stored ones.

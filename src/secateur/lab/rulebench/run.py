@@ -158,9 +158,7 @@ def bench(
 def make_study(methods: Mapping[str, Method], own: Mapping[str, Dataset] | None = None) -> Study:
     """Make the study that measures methods; finished splits are reused for the same ones."""
     digests = {name: _digest(method) for name, method in methods.items()}
-    tables = {
-        name: hashlib.sha256(data.X.tobytes() + data.y.tobytes()).hexdigest() for name, data in (own or {}).items()
-    }
+    tables = {name: hashlib.sha256(one.X.tobytes() + one.y.tobytes()).hexdigest() for name, one in (own or {}).items()}
     settings = {"methods": digests, "own": tables}
     return Study("rulebench", partial(measure_split, methods=methods), settings, partial(_load, own=dict(own or {})))
 
@@ -305,14 +303,10 @@ def _measure(text: Any, source: secateur.Rules | None, X: Any, y: Any) -> dict[s
 def _count_read(text: Any) -> dict[str, int]:
     """Count lines, and conditions as they read: tuples on one column, their first item, are one condition."""
     lines = getattr(text, "lines", None)
-    if not isinstance(lines, Sequence) or any(
-        isinstance(line, str) or not isinstance(line, Sequence) for line in lines
-    ):
+    if not isinstance(lines, Sequence) or any(isinstance(one, str) or not isinstance(one, Sequence) for one in lines):
         what = "none" if lines is None else f"{type(lines).__name__} {str(lines)[:40]!r}"
         raise InputError(f"Expected `lines` as a list of lines, each a list of conditions, found {what}.")
-    read = [
-        {one[0] if isinstance(one, tuple) and one else (place,) for place, one in enumerate(line)} for line in lines
-    ]
+    read = [{one[0] if isinstance(one, tuple) and one else (at,) for at, one in enumerate(line)} for line in lines]
     return {"conditions": sum(map(len, read)), "lines": len(lines)}
 
 
@@ -342,8 +336,6 @@ def _count_unchanged(rules: secateur.Rules, again: secateur.Rules) -> float:
     if not rules.is_list:
         pairs = zip(rules.lines, again.lines, strict=True)
         return 100 * float(np.mean([one.kept_ids == other.kept_ids or one.text == other.text for one, other in pairs]))
-    mine, kept = (
-        {(line.kept_ids, line.class_id, line.is_otherwise): line for line in one.lines} for one in (rules, again)
-    )
+    mine, kept = ({(own.kept_ids, own.class_id, own.is_otherwise): own for own in one.lines} for one in (rules, again))
     texts = {line.text for key, line in kept.items() if key not in mine}  # other edges may read the same
     return 100 * float(np.mean([key in kept or line.text in texts for key, line in mine.items()]))
