@@ -264,15 +264,14 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         """Return the rows as the estimator takes them, and the labels as one column."""
         if not _reads_numbers(fitted):
             validate_data(self, X, y, skip_check_array=True)
-            labels = column_or_1d(y, warn=True)
+            y = column_or_1d(y, warn=True)
         else:
             _refuse_text(X)
-            finite = {"ensure_all_finite": _finite_rule(fitted), "y_numeric": self._is_regression}
-            numbers, labels = validate_data(self, X, y, **finite)
-            X = numbers if frame_columns(X) is None else X  # a frame has names, and types that mark whole numbers
+            rows, y = validate_data(self, X, y, ensure_all_finite=_finite_rule(fitted), y_numeric=self._is_regression)
+            X = rows if frame_columns(X) is None else X  # a frame has names, and types that mark whole numbers
         if not self._is_regression:
-            check_classification_targets(labels)
-        return X, labels
+            check_classification_targets(y)
+        return X, y
 
     def _check_rows(self, X: Any) -> Any:
         """Return rows to predict as the rules take them."""
