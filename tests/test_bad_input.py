@@ -377,6 +377,11 @@ PARAMETERS: dict[str, Mistake] = {
         SecateurError,
         "Expected 3 different class_names, .* found .'a', 'b'",
     ),
+    "class names that are the labels in another order": (
+        lambda: simplify(MODEL, X, Y, class_names=[2, 0, 1]),
+        SecateurError,
+        "Expected class_names in the order of the labels, .0, 1, 2., found .'2', '0', '1'",
+    ),
     "feature names too few": (
         lambda: simplify(MODEL, X, Y, feature_names=["a", "b"], each_leaf=True),
         SecateurError,

@@ -185,7 +185,8 @@ def test_a_deep_chain_takes_few_bytes_for_each_condition(each_leaf: bool, monkey
     _, small, _ = measure("-c", script.replace("3_000", "1_000"))  # enough for compiled code, which takes its own
     status, peak, said = measure("-c", script)
     assert (status, said) == (0, "4504500")
-    assert (peak - small) << 20 < 25 * 4_003_000  # it was 50 bytes when numbers were stored that there were none of
+    # It was 50 bytes when numbers were stored that there were none of. A list keeps what it was chosen from.
+    assert (peak - small) << 20 < (25 if each_leaf else 32) * 4_003_000
 
 
 @given(st.data())

@@ -135,6 +135,8 @@ def _check_class_names(tree: Tree, class_names: Sequence[str]) -> tuple[str, ...
     names = tuple(str(name) for name in class_names)
     if len(names) != len(labels) or len(set(names)) < len(names):
         raise ParameterError(f"Expected {len(labels)} different class_names, one for each of {labels}, found {names}.")
+    if set(names) == {str(label) for label in labels} and names != tuple(map(str, labels)):
+        raise ParameterError(f"Expected class_names in the order of the labels, {labels}, found {names}.")
     return names
 
 

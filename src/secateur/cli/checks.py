@@ -178,6 +178,8 @@ def audit_command(
         for note in notes:
             tell(note)
         _show_audit(rules_file, audit)
+        if is_shifted:
+            print_text("No line moved, but the table did, so the status is 1.")
         if beside is not None:
             print_text(f"\nA policy instead of the rules:\n{beside}")
     elif moved or is_shifted:

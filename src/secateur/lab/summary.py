@@ -110,8 +110,8 @@ def standard_error(row: Mapping[str, Any], column: str) -> float:
 
 
 def _distance(gap: float, error: float) -> float:
-    # A column that never varies (an exact method's conflict) must agree to the paper's last digit.
-    return gap / error if error >= NO_SPREAD else 0.0 if abs(gap) <= 0.005 else math.inf
+    # A column that never varies (an exact method's conflict) must agree to the paper's last digit; NaN stays NaN.
+    return (0.0 if abs(gap) <= 0.005 else math.inf) if error < NO_SPREAD else gap / error
 
 
 def load_counted(name: str) -> Any:
