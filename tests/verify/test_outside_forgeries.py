@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -76,8 +77,10 @@ def test_class_names_that_are_turned_round_are_rejected_or_named() -> None:
     for rules in (told, forge(told, lambda c: c["tree"]["class_names"].reverse())):
         read = secateur.Rules.from_json(rules.to_json())
         assert names(read.verify(X, y == "benign", model=numbered)) == "taken as stated: names of classes"
-    turned = told.tree.class_names[::-1]
-    found = secateur.simplify(model, X, y, class_names=turned[::-1]).verify(model=model)
+    with pytest.raises(secateur.SecateurError, match="Expected class_names in the order of the labels"):
+        secateur.simplify(model, X, y, class_names=told.tree.class_names)
+    turned = replace(secateur.from_model(model), class_names=told.tree.class_names)
+    found = secateur.simplify(turned, X, y).verify(model=model)
     assert found.failures == ("The rules name the classes malignant, benign, the model benign, malignant.",)
 
 
