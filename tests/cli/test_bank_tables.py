@@ -122,6 +122,18 @@ def test_fractions_for_percentages_are_caught(months: Path, capsys: pytest.Captu
     assert re.search(r"fraction|below every limit|100 times", shown), shown
 
 
+def test_an_audit_in_which_no_line_moved_says_why_its_status_is_1(
+    months: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = tmp_path / "few.csv"  # too few rows for any line, and a column in another unit
+    few.write_text("".join((months / "fractions.csv").read_text().splitlines(keepends=True)[:41]))
+    told = "No line moved, but the table did, so the status is 1."
+    code, shown = say(capsys, "audit", str(months / "sep.json"), str(few), *TARGET)
+    assert (code, told in re.sub(r"\s+", " ", shown)) == (1, True)
+    code, shown = say(capsys, "audit", str(months / "sep.json"), str(months / "sep.csv"), *TARGET)
+    assert (code, told in re.sub(r"\s+", " ", shown)) == (0, False)
+
+
 def test_the_swap_set_is_a_count_by_hand(months: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("diff", str(months / "sep.json"), str(months / "oct.json"), "--data", str(months / "oct.csv"), *TARGET)
     code, shown = say(capsys, *words, "--json")
