@@ -250,6 +250,7 @@ def test_a_line_says_why_and_its_leaves_light_up(open_report: Open, tmp_path: Pa
     assert partly == decided - set(short[0].leaf_ids)
     page.locator("#tree").screenshot(path=tmp_path / "lit.png")
     details.get_by_text("Diagnosis of its conditions").click()
+    details.locator(".diagnosed p.asked").first.wait_for()
     rows = secateur.diagnose(rules.tree, data.data, data.target).of_leaf(short[0].leaf_id)
     expected = [read_asked(rules, [row.link_id])[0] for row in rows]
     assert details.locator(".diagnosed p.asked").all_text_contents() == expected
@@ -1311,8 +1312,6 @@ def test_the_desk_shows_list_case_and_cut_offs_at_once(browser: Any, tmp_path: P
         " → flag as malignant",
     )
     assert page.locator("#said-first").text_content() == page.locator("#said-right").text_content().split("\n")[0]
-    assert re.match(r"Lines? \d", page.locator("#said-top").text_content())
-    assert page.locator("#said-top").text_content() in page.locator("#said-right").text_content()
     piles = [one.get_attribute("class") for one in page.locator("#list tr[data-line] th").all()]
     assert piles == [f"pile band-{bands[place]}" for place in range(rules.n_lines)]
     assert page.locator(".example-only").is_visible()  # until a person types
@@ -1369,10 +1368,61 @@ def test_a_locked_column_stays_and_a_link_and_a_letter_hold_the_case(browser: An
     page.close()
 
 
+@pytest.mark.parametrize("size", [{"width": 1400, "height": 900}, PHONE])
+def test_the_line_that_the_first_screen_names_is_marked_in_the_list(
+    browser: Any, tmp_path: Path, size: dict[str, int]
+) -> None:
+    rules, page = measured_page(browser, tmp_path, viewport=size)
+    ranked = [
+        (float(share), place)
+        for place, (share, rows) in enumerate(zip(rules.shares[:, 0], rules.unseen.support, strict=True))
+        if rows >= 5
+    ]
+    top = [place for share, place in ranked if f"{share:.1%}" == f"{max(ranked)[0]:.1%}"]
+    said = page.locator("#said-top")
+    numbers = re.match(r"Lines? ([\d, and]+?) states? the highest probability", said.text_content())
+    assert numbers is not None
+    assert [int(one) - 1 for one in re.findall(r"\d+", numbers[1])] == top
+    assert said.bounding_box()["y"] + said.bounding_box()["height"] < size["height"]
+    marked = page.locator("#list tr[data-line]:has(.top-mark)")
+    show_all_lines(page)
+    assert [int(one.get_attribute("data-line")) for one in marked.all()] == top
+    assert set(marked.locator(".top-mark").all_text_contents()) == {"highest probability of malignant"}
+    said.locator("a").click()
+    assert page.locator(f"#list tr[data-line='{top[0]}'] .why-line").evaluate("one => one === document.activeElement")
+    box = page.locator(f"#at-{top[0] + 1}").bounding_box()
+    assert 0 <= box["y"] < size["height"]
+    page.close()
+
+
+def count_printed(page: Any, path: Path) -> int:
+    page.pdf(path=path, format="A4")
+    return path.read_bytes().count(b"/Type /Page\n")
+
+
+@pytest.mark.parametrize("given", [{}, {"tolerance": 0.02, "sections": 1}])
+def test_a_list_of_64_leaves_prints_on_one_page_beside_its_case(
+    browser: Any, tmp_path: Path, given: dict[str, Any]
+) -> None:
+    X, y = make_classification(3000, 12, n_informative=8, flip_y=0.2, random_state=0)
+    model = DecisionTreeClassifier(max_leaf_nodes=64, random_state=0).fit(X, y)
+    names = [f"measure {place}" for place in range(12)]
+    rules = secateur.simplify(model, X, y, feature_names=names, class_names=["repaid", "default"], **given)
+    path = tmp_path / "long.html"
+    make_report(rules, target="outcome").save(path)
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert count_printed(page, tmp_path / "long.pdf") == 2
+    assert page.locator("#list tr[data-line]").count() == rules.n_lines >= 36
+    page.emulate_media(media="print")
+    sizes = page.locator("#list .asks").evaluate_all("all => all.map((e) => parseFloat(getComputedStyle(e).fontSize))")
+    assert min(sizes) >= 7 * 96 / 72 - 0.01  # points
+    page.close()
+
+
 def test_the_list_and_the_case_print_on_two_pages_and_2000_leaves_on_five(browser: Any, tmp_path: Path) -> None:
     _, page = measured_page(browser, tmp_path)
-    page.pdf(path=tmp_path / "desk.pdf", format="A4")
-    assert (tmp_path / "desk.pdf").read_bytes().count(b"/Type /Page\n") == 2
+    assert count_printed(page, tmp_path / "desk.pdf") == 2
     page.close()
     X, y = make_classification(6000, 10, n_informative=8, flip_y=0.3, random_state=0)
     model = DecisionTreeClassifier(max_leaf_nodes=1500, random_state=0).fit(X, y)
@@ -1380,6 +1430,5 @@ def test_the_list_and_the_case_print_on_two_pages_and_2000_leaves_on_five(browse
     make_report(secateur.simplify(model, X, y)).save(path)
     page = browser.new_page()
     page.goto(path.as_uri())
-    page.pdf(path=tmp_path / "large.pdf", format="A4")
-    assert (tmp_path / "large.pdf").read_bytes().count(b"/Type /Page\n") <= 5
+    assert count_printed(page, tmp_path / "large.pdf") <= 5
     page.close()

@@ -425,7 +425,7 @@ def test_the_documents_name_every_field() -> None:
         assert set(record) - named == set()
     wording = text.partition("A **list** has")[2].partition("\n\n")[0]
     of_interest = {"class", "recall", "precision", "rows"}
-    assert set(re.findall(r"`(\w+)`", wording)) == {*listed, *listed["measured"], *of_interest}
+    assert set(re.findall(r"`(\w+)`", wording)) == {*listed, *listed["measured"], *of_interest, *listed["top"]}
     wording = text.partition("A **line** has")[2].partition("\n\n")[0]
     assert set(re.findall(r"`(\w+)`", wording)) >= {*listed["lines"][0]}
     assert set(re.findall(r"`(\w+)`", text.partition("A **field** has")[2].partition(" An\n")[0])) >= set(field)

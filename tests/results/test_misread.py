@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import secateur
 from secateur.cli.main import app
 from secateur.results.answer import compare_with_mean, describe_stated
-from secateur.results.measures import describe_ranking
+from secateur.results.measures import describe_ranking, find_highest
 from secateur.rules.rules import Rules
 
 
@@ -58,6 +58,7 @@ def test_lines_that_state_the_same_are_ranked_together(asked: dict[str, float]) 
     tied = [place for place in range(rules.n_lines) if rows[place] >= 5 and stated[place] == most]
     first, _, rest = told.partition(" the highest probability")
     assert [int(one) for one in first.replace(",", "").split() if one.isdigit()] == [place + 1 for place in tied]
+    assert [one.line - 1 for one in find_highest(rules)] == tied
     hits = rules.unseen.counts[tied, 0].sum()
     whose = "their" if len(tied) > 1 else "its"
     assert f", {most}: {hits:g} of {whose} {rows[tied].sum():g} unseen rows are malignant." in rest
@@ -204,3 +205,21 @@ def test_the_command_line_says_where_to_look_if_classes_are_no_better_than_a_gue
         r"The probabilities of the lines still tell rows apart \(AUC 0\.\d\d\): see how often each line was right"
     )
     assert re.findall(rf"{sentence}(.*?)\.", words) == [rows], words
+
+
+def test_many_lines_that_share_the_highest_probability_are_counted() -> None:
+    builder, values = secateur.TreeBuilder(classes=["repaid", "default"], feature_names=["late"]), np.arange(40)
+    node = builder.split("late", 0.5)
+    for value in range(39):
+        builder.leaf([0, 6] if value % 2 else [6, 0], parent=node, side="left")
+        side = {"parent": node, "side": "right"}
+        node = builder.split("late", value + 1.5, **side) if value < 38 else builder.leaf([0, 6], **side)
+    X, y = (
+        np.repeat(values, 6)[:, None],
+        np.repeat(np.where((values % 2 == 1) | (values == 39), "default", "repaid"), 6),
+    )
+    rules = secateur.simplify(builder.build(), X, y, sections=1, otherwise="repaid")
+    assert len(find_highest(rules)) == 20
+    assert (describe_ranking(rules) or "").startswith(
+        "Lines 1, 2, 3, 4, 5, 6 and 14 more state the highest probability"
+    )

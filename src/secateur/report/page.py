@@ -38,6 +38,7 @@ SCRIPTS = (
 STATIC_RULES = 60
 LONG = 160  # a longer condition is shown without its middle, and whole with its reason; the scripts use it too
 N_COLOURS = 8  # classes beyond begin again
+DENSE = [60, 160, 300]  # conditions, and twice the lines, beyond which a list is printed in two columns, and smaller
 # What a script block must not hold: an end tag, the start of a comment, line ends of JavaScript, halves of characters.
 UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
@@ -75,7 +76,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
 @cache
 def _read_sources() -> tuple[str, str]:
     style, *parts = (_shrink((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", *SCRIPTS))
-    numbers = f"LONG = {LONG}, N_COLOURS = {N_COLOURS}, FEW_ROWS = {FEW_ROWS}"
+    numbers = f"LONG = {LONG}, N_COLOURS = {N_COLOURS}, FEW_ROWS = {FEW_ROWS}, DENSE = {DENSE}"
     return style, "\n".join(["(() => {", '"use strict";', f"const {numbers};", *parts, "})();\n"])
 
 
@@ -91,7 +92,7 @@ def _template(name: str) -> Any:
 
     how: Any = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True}
     environment = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, **how)
-    environment.globals |= {"LONG": LONG, "N_COLOURS": N_COLOURS, "FEW_ROWS": FEW_ROWS}
+    environment.globals |= {"LONG": LONG, "N_COLOURS": N_COLOURS, "FEW_ROWS": FEW_ROWS, "DENSE": DENSE}
     environment.filters |= {
         "amount": read_amount,
         "count": lambda value: "unknown" if value is None else read_count(value),

@@ -27,7 +27,7 @@ from secateur.results.answer import (
 )
 from secateur.results.audit import Audit
 from secateur.results.fidelity import describe_fidelity
-from secateur.results.measures import FEW_ROWS, find_expected, measure_rules
+from secateur.results.measures import FEW_ROWS, describe_highest, find_expected, find_highest, measure_rules
 from secateur.results.per_line import find_limits_of_d
 from secateur.results.statistics import round_outwards
 from secateur.rows.checking import check_labels
@@ -132,6 +132,7 @@ def describe_list(rules: Rules, at_hand: RowsAtHand, audit: Audit | None, texts:
         "lines": lines,
         "measured": None if audit is None else _measure(audit),
         "interest": _find_interest(rules),
+        "top": {"lines": [one.line - 1 for one in find_highest(rules)], "words": describe_highest(rules) or ""},
         "faithful": faithful,
         "right": right,
         "cautions": _find_cautions(rules, audit),

@@ -33,6 +33,7 @@ from secateur.words.plain_words import join_asked, read_amount, read_asked
 # The fewest rows from which a share says something: if a class were as likely as not, five rows would all be of it in
 # 3 % of cases, four rows in 6 %.
 FEW_ROWS = 5
+SHOWN_LINES = 6  # of those that share the highest probability
 FIRST_PART = 0.1  # of the rows: what the lines with the highest shares hold of the class of interest
 
 
@@ -264,40 +265,52 @@ def rank_lines(rules: Rules) -> list[CaughtLine]:
     return [CaughtLine(*one) for one in listed]
 
 
+def find_highest(rules: Rules) -> list[CaughtLine]:
+    """Find the lines with the highest share of the class of interest, of those with enough rows; several if equal."""
+    ranked, of = [one for one in rank_lines(rules) if one.rows >= FEW_ROWS], find_interest(rules)
+    stated = [read_share(float(rules.shares[one.line - 1, of])) for one in ranked]
+    ties = [one for one, share in zip(ranked, stated, strict=True) if share == stated[0]]
+    return sorted(ties) if any(one.hits for one in ties) else []
+
+
+def describe_highest(rules: Rules) -> str | None:
+    """Say which line has the highest share of the class of interest."""
+    ties, of, which = find_highest(rules), find_interest(rules), "unseen" if count_shown(rules)[1] else "training"
+    if of is None or not ties:
+        return None
+    share, verb = float(rules.shares[ties[0].line - 1, of]), "state" if rules.keeps_shares else "give"
+    hits, rows = sum(one.hits for one in ties), sum(one.rows for one in ties)
+    is_first = rank_lines(rules)[0].rows >= FEW_ROWS
+    among = "" if is_first else f" of those with at least {FEW_ROWS} {which} rows"
+    lines, states, whose = f"Line {ties[0].line}", f"{verb}s", "its"
+    if len(ties) > 1:
+        more = [f"{len(ties) - SHOWN_LINES} more"] if len(ties) > SHOWN_LINES else []
+        *others, last = [*(str(one.line) for one in ties[:SHOWN_LINES]), *more]
+        lines, states, whose = f"Lines {', '.join(others)} and {last}", verb, "their"
+    return (
+        f"{lines} {states} the highest probability{among}, {read_share(share)}: {read_count(hits)} of {whose} "
+        f"{read_count(rows)} {which} rows are {rules.tree.class_names[of]}."
+    )
+
+
 def describe_ranking(rules: Rules) -> str | None:
     """Say which line has the highest share of the class of interest, and what the first lines hold together."""
-    ranked, of = rank_lines(rules), find_interest(rules)
-    if of is None or not ranked or not ranked[-1].caught_so_far > 0:
+    ranked, of, told = rank_lines(rules), find_interest(rules), describe_highest(rules)
+    if of is None or told is None:
         return None
-    name, which = rules.tree.class_names[of], "unseen" if count_shown(rules)[1] else "training"
     stated = {one.line: read_share(float(rules.shares[one.line - 1, of])) for one in ranked}
-    first = next((one for one in ranked if one.rows >= FEW_ROWS), None)
-    if first is None:
-        return None
-    ties = [one for one in ranked if one.rows >= FEW_ROWS and stated[one.line] == stated[first.line]]
-    hits, rows = sum(one.hits for one in ties), sum(one.rows for one in ties)
-    if not hits:
-        return None
-    among = "" if first is ranked[0] else f" of those with at least {FEW_ROWS} {which} rows"
-    verb = "state" if rules.keeps_shares else "give"
-    lines, states, whose = f"Line {first.line}", f"{verb}s", "its"
-    if len(ties) > 1:
-        *others, last = map(str, sorted(one.line for one in ties))
-        lines, states, whose = f"Lines {', '.join(others)} and {last}", verb, "their"
-    told = (
-        f"{lines} {states} the highest probability{among}, {stated[first.line]}: {read_count(hits)} of {whose} "
-        f"{read_count(rows)} {which} rows are {name}."
-    )
     some = [one for one in ranked if one.rows and one.rows_so_far <= FIRST_PART]
     # Lines that state the same go together.
     if some:
         some += [one for one in ranked if one.rows and one not in some and stated[one.line] == stated[some[-1].line]]
-    if len(some) > 1:
-        told += (
-            f" The {len(some)} lines that {verb} the highest probabilities hold {read_share(some[-1].rows_so_far)} of "
-            f"the {which} rows and {read_share(some[-1].caught_so_far)} of those that are {name}."
-        )
-    return told
+    if len(some) < 2:
+        return told
+    which, verb = "unseen" if count_shown(rules)[1] else "training", "state" if rules.keeps_shares else "give"
+    held, caught = read_share(some[-1].rows_so_far), read_share(some[-1].caught_so_far)
+    return (
+        f"{told} The {len(some)} lines that {verb} the highest probabilities hold {held} of the {which} rows and "
+        f"{caught} of those that are {rules.tree.class_names[of]}."
+    )
 
 
 STATEMENT = re.compile(r"\s*missed\s+(?P<name>.+?)\s*=\s*(?P<cost>\S+)\s*")

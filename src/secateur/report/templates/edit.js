@@ -83,7 +83,7 @@ function makeEdited(edits) {
   if (edits.filter((edit) => edit.edit === "rounded").length > 1 || (isRounded && !data.edits.rounding)) throw new Error("No limit has a shorter decimal between its neighbouring training values.");
   for (const { lines } of draft) for (const line of lines) if (isRounded || (edits.length && line.rule === null && lines.length === 1)) line.text = null;
   const blank = { share: null, leaves: [], partly: [], reasons: null, rows: null, hits: null, limits: null, counts: null, unseen: null, words: "" };
-  const list = { ...base, budget: 0, is_exact: false, is_edited: true, tolerance: null, facts: [], measured: null, interest: null, cautions: [], right: "", sections: draft.map((part) => part.heading), lines: draft.flatMap((part, section) => part.lines.map((line) => ({ ...line, ...blank, section }))) };
+  const list = { ...base, budget: 0, is_exact: false, is_edited: true, tolerance: null, facts: [], measured: null, interest: null, cautions: [], right: "", top: { lines: [], words: "" }, sections: draft.map((part) => part.heading), lines: draft.flatMap((part, section) => part.lines.map((line) => ({ ...line, ...blank, section }))) };
   list.n_rules = list.lines.filter((one) => one.rule !== null).length;
   const sizes = list.lines.map((one) => ownGroups(list, one).length);
   list.n_conditions = sizes.concat(draft.map((part) => groupLinks(part.heading).length)).reduce((sum, one) => sum + one, 0);

@@ -28,6 +28,27 @@ function askedWords(line) {
   return own.length ? [make("i", {}, "if"), " ", joined(own)] : joined([]);
 }
 
+// The lines that the first screen names, and what they ask.
+const topMark = () => `highest probability of ${shorten(data.classes[listNow().interest.class], 24)}`;
+
+function showTop() {
+  const { top: { lines, words }, lines: all, sections } = listNow();
+  const [, which, rest] = /^(Lines? .*?\d)( (?:and \d+ more )?(?:states?|gives?) .*)$/u.exec(words) ?? [null, "", words];
+  const go = make("a", { href: `#at-${lines[0] + 1}` }, which);
+  go.addEventListener("click", (event) => { event.preventDefault(); goToLine(lines[0]); });
+  const heading = lines.length === 1 && all[lines[0]].kept.length ? groupLinks(all[lines[0]].kept, [], listNow().words) : [];
+  const asks = heading.length ? [" It asks: ", ...joined(heading), all[lines[0]].rule === null && sections.length > 1 ? ", and that no other line of its section holds." : "."] : [];
+  byId("said-top").replaceChildren(...(lines.length ? [go, rest, ...asks] : []));
+}
+
+function goToLine(line) {
+  openSections.add(listNow().lines[line].section);
+  showList();
+  const row = document.querySelector(`#list tr[data-line="${line}"]`);
+  row.scrollIntoView({ block: "center" });
+  row.querySelector(".why-line").focus({ preventScroll: true });
+}
+
 // The number of a line, in the colour of what the cut-offs make of it.
 function numberCell(line) {
   const pile = pileOf(listNow().lines[line]);
@@ -43,9 +64,9 @@ function lineRow(line, most) {
   button.addEventListener("click", () => { openLine(line); });
   const row = make(
     "tr",
-    { "data-line": line, class: isOpen ? "lit" : null },
+    { "data-line": line, id: `at-${line + 1}`, class: isOpen ? "lit" : null },
     numberCell(line),
-    make("td", { class: "asks" }, chip(one.class), " ", askedWords(line)),
+    make("td", { class: "asks" }, chip(one.class), " ", listNow().top.lines.includes(line) ? [make("span", { class: "top-mark" }, topMark()), " "] : null, askedWords(line)),
     make("td", { class: "decides" }, barElement(one.rows, one.hits, most, one.class), make("div", {}, make("span", {}, decidedWords(one)), button)),
   );
   row.addEventListener("pointerenter", () => pointAt(line));
@@ -95,6 +116,8 @@ function lineReasons(line) {
 function showList() {
   const list = listNow();
   const most = Math.max(1, ...list.lines.map((one) => one.rows ?? 0));
+  const size = 2 * list.lines.length + list.n_conditions;
+  DENSE.forEach((least, at) => byId("list").classList.toggle(["dense", "denser", "densest"][at], size > least));
   byId("list").querySelectorAll("tbody").forEach((part) => part.remove());
   const parts = list.sections.map((heading, section) => sectionPart(heading, section, most)).filter(Boolean);
   byId("list").append(...(parts.length ? parts : [make("tbody", {}, make("tr", {}, make("td", { colspan: 3 }, "No line has all these words.")))]));
@@ -150,7 +173,7 @@ function moreRow(section, rest) {
   const [rows, all] = [total(rest.map((line) => lines[line])), total(lines)];
   const known = lines.every((one) => one.rows !== null) && all;
   const words = known ? `, which decide ${rowsText(rows)} (${share(rows / all)})` : "";
-  const button = make("button", { type: "button", class: "quiet" }, `Show ${plural(rest.length, "more rule", "more rules")}${words}`);
+  const button = make("button", { type: "button", class: "quiet" }, make("span", {}, "Show "), `${plural(rest.length, "more rule", "more rules")}${words}`);
   button.addEventListener("click", () => { openSections.add(section); showList(); });
   return make("tr", { class: "rest" }, make("td", { colspan: 3 }, button));
 }
@@ -176,7 +199,7 @@ function showNumbers() {
   byId("said-faithful").textContent = list.faithful;
   byId("said-right").textContent = list.right;
   byId("said-first").textContent = list.right.split("\n")[0];
-  byId("said-top").textContent = list.right.split("\n").find((one) => /^Lines? \d/u.test(one)) ?? "";
+  showTop();
   byId("guarantee").textContent = list.guarantee;
   byId("cautions").hidden = !list.cautions.length;
   byId("cautions").replaceChildren(...list.cautions.map((one) => make("p", {}, one)));

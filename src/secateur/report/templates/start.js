@@ -39,7 +39,7 @@ for (const link of document.querySelectorAll('a[href="#analyst"]')) link.addEven
 // A printed page shows what is folded away, and every rule unless that is a book.
 let folded = [];
 addEventListener("beforeprint", () => {
-  if (listNow().lines.length <= 120) showWholeList();
+  if (listNow().lines.length <= 160) showWholeList();
   if (!byId("analyst").open) return;
   folded = [...document.querySelectorAll("details.fold:not([open])")];
   for (const one of folded) one.open = true;
