@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.paper.documents import fill_page
 from benchmarks.ranks import Ranking, rank_methods
+from benchmarks.rulebench_operations import TREES
 from secateur.errors import InputError
 from secateur.lab.pages import Page, load_pyplot, to_markdown, write_figures
 from secateur.lab.rulebench.data import SOURCES
@@ -189,15 +190,20 @@ def _find_shared(results: Results, pairs: list[tuple[str, str]]) -> list[str]:
 
 
 def cost_page(results: Results) -> Page:
-    """Show the processor time of every method, and what those of the paper count."""
+    """Show the processor time and the operations of every method on CART trees."""
     rows = []
+    on_cart = [row for row in results.rows if row["tree"] in TREES]
     for method in (*OURS, PRUNED):
-        seconds = [row["seconds"] for row in results.rows if row["method"] == method and row["seconds"] is not None]
-        counted = [row["operations"] for row in results.rows if row["method"] == method and row["operations"]]
-        work = f"{np.median(counted):,.0f}" if counted else "–"
-        rows.append((method, f"{1000 * np.median(seconds):.1f}", f"{max(seconds):.2f}", work))
-    note = f"processor time on all trees; operations (`secateur.lab.operations`) on {KINDS[MAIN].title}, split 0"
-    header = ("method", "median, ms", "longest, s", "median operations")
+        mine = [row for row in on_cart if row["method"] == method]
+        seconds = [row["seconds"] for row in mine]
+        counted = [row["operations"] for row in mine if row["operations"] is not None]
+        middle, most = (f"{1e-6 * number:,.2f}" for number in (np.median(counted), max(counted)))
+        rows.append((method, f"{1000 * np.median(seconds):.1f}", f"{max(seconds):.2f}", middle, most))
+    n_splits = len({row["split"] for row in on_cart if row["operations"] is not None})
+    note = f"CART trees of all four kinds: processor time on all splits, operations on the first {n_splits}"
+    if n_splits == _count(results)[1]:
+        note = f"processor time and [operations](#cost) on CART trees of all four kinds, {n_splits} splits"
+    header = ("method", "median, ms", "longest, s", "median operations, millions", "most, millions")
     return Page("Cost", note, header, tuple(rows))
 
 

@@ -105,7 +105,8 @@ def make_blocks(evidence: Evidence) -> dict[str, str]:
     blocks["deterministic"] = _deterministic(evidence)
     blocks["budget-conflict"] = _budget_conflict()
     blocks["faithful"] = _faithful()
-    blocks["lists"] = to_markdown(lists.lists_page(ARMS["cart"], _texts()), level=4)
+    texts = {arm: to_markdown(lists.lists_page(ARMS[arm], _texts(arm)), level=4) for arm in ARM_NAMES}
+    blocks |= {f"lists-{arm}": text for arm, text in texts.items()}
     blocks["lists-beside-pruning"] = _beside_pruning()
     blocks["lists-many-classes"] = to_markdown(lists.many_classes_page(load_counted("many_classes")), level=4)
     blocks["runtime"] = _runtime(evidence)
@@ -277,19 +278,20 @@ def _budget_conflict() -> str:
     )
 
 
-def _texts() -> list[lists.LengthPoint]:
-    """List every text about CART trees, what TE2Rules makes of them at the end."""
-    return [*lists.find_points(load_study("lists", "cart")), *lists.find_points(load_study("te2rules", "cart"))]
+def _texts(arm: str = "cart") -> list[lists.LengthPoint]:
+    """List every text about the trees of an arm, what TE2Rules makes of CART trees at the end."""
+    others = load_study("te2rules", arm) if arm == "cart" else []
+    return lists.find_points([*load_study("lists", arm), *others])
 
 
 def _beside_pruning() -> str:
-    """Say what lists, pruned trees of the same length and TE2Rules do, on CART trees."""
-    found = {(point.method, point.knob): point for point in _texts()}
-    plain, kept, short = (
-        found[lists.LIST, lists.name_form(*form)] for form in ((1.0, 1, 0.0), (0.1, 4, 0.0), (0.1, 4, 0.01))
-    )
+    """Say what lists, pruned trees of the same length and TE2Rules do, on CART trees and beside them on the others."""
+    found, other = ({(point.method, point.knob): point for point in _texts(arm)} for arm in ("cart", "optimal"))
+    forms = ((1.0, 1, 0.0), (0.1, 4, 0.0), (0.1, 4, 0.01))
+    named = dict(zip(("plain", "kept", "short"), ((lists.LIST, lists.name_form(*form)) for form in forms), strict=True))
+    plain, kept, short = (found[name] for name in named.values())
     read, leaves = (found[method, short.knob] for method in (lists.PRUNED, lists.PRUNED_LEAVES))
-    other, merged = found[lists.TE2RULES, ""], found[lists.MERGED, ""]
+    te2rules = found[lists.TE2RULES, ""]
     words = (
         f"A list of classes in one section leaves {plain.conditions_left:.1f} % of the bounds of CART trees, and its "
         f"AUC is {plain.delta_auc:+.3f} beside the tree's. In up to 4 sections, with no probability moved by more than "
@@ -297,14 +299,27 @@ def _beside_pruning() -> str:
         f"each class {short.conditions_left:.1f} % are left, and {short.disagreement:.2f} % of unseen rows get another "
         f"class. Pruned to that length, the tree gives another class to {read.disagreement:.2f} % if it is read as a "
         f"list, which keeps no shares, and to {leaves.disagreement:.1f} % if leaf by leaf. TE2Rules leaves "
-        f"{other.conditions_left:.1f} % of the conditions and gives another class to {other.disagreement:.1f} %.\n"
+        f"{te2rules.conditions_left:.1f} % of the conditions and gives another class to "
+        f"{te2rules.disagreement:.1f} %.\n"
     )
-    shown = {"merging bounds alone": merged, "list of classes, one section": plain, "list, ε = 0.1, 4 sections": kept}
-    shown |= {"the same, budget 1 % of each class": short, "TE2Rules": other, "tree pruned to that length": leaves}
-    lines = ["| text | bounds left % | conditions as read, % of edges | another class % |", "|---|---|---|---|"]
-    for name, point in shown.items():
-        read_left = "–" if point.read_left is None else f"{point.read_left:.1f}"
-        lines.append(f"| {name} | {point.conditions_left:.1f} | {read_left} | {point.disagreement:.2f} |")
+    shown = {
+        "merging bounds alone": (lists.MERGED, ""),
+        "list of classes, one section": named["plain"],
+        "list, ε = 0.1, 4 sections": named["kept"],
+        "the same, budget 1 % of each class": named["short"],
+        "TE2Rules": (lists.TE2RULES, ""),
+        "tree pruned to that length": (lists.PRUNED_LEAVES, short.knob),
+    }
+    columns = ("bounds left %", "conditions as read, % of edges", "another class %")
+    lines = [f"| text | {' | '.join(f'{column}, {arm}' for arm in ('CART', 'stand-in') for column in columns)} |"]
+    lines.append(f"|{'---|' * (1 + 2 * len(columns))}")
+    for name, key in shown.items():
+        cells = [name]
+        for point in (found.get(key), other.get(key)):
+            numbers = (None,) * 3 if point is None else (point.conditions_left, point.read_left, point.disagreement)
+            shapes = zip(numbers, (".1f", ".1f", ".2f"), strict=True)
+            cells += ["–" if number is None else f"{number:{shape}}" for number, shape in shapes]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", words])
 
 
@@ -381,7 +396,8 @@ def _draw_curves(directory: Path) -> list[Path]:
     for arm in ARM_NAMES:
         points = beyond.find_fronts(beyond.summarize_beyond(load_study("beyond", arm)))
         paths += beyond.draw_fronts(ARMS[arm], points, directory, kinds=("svg",))
-    return [*paths, *lists.draw_lengths({"cart": (ARMS["cart"], _texts())}, directory, kinds=("svg",))]
+    texts = {arm: (ARMS[arm], _texts(arm)) for arm in ARM_NAMES}
+    return [*paths, *lists.draw_lengths(texts, directory, kinds=("svg",))]
 
 
 def _cell(text: str) -> str:

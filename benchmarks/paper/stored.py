@@ -22,8 +22,7 @@ from secateur.lab.summary import STORED
 from secateur.rows.whole_files import write_whole
 
 ARMS = ("cart", "optimal")
-# TE2Rules takes scikit-learn's trees, and lists were run on these.
-OWN_ARMS = {"lists": ("cart",), "te2rules": ("cart",), "sparse": ("streed", "contree")}
+OWN_ARMS = {"te2rules": ("cart",), "sparse": ("streed", "contree")}  # TE2Rules takes scikit-learn's trees
 STUDIES = ("splits", "beyond", "lists", "te2rules", "readings", "sparse")
 COUNTED = ("runtime", "operations", "deterministic_states", "many_classes")
 PART_STUDIES = ("sparse",)  # each data set has the splits that there was time for

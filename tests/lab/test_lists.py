@@ -22,13 +22,16 @@ from secateur.lab.summary import load_counted
 pytestmark = pytest.mark.long
 
 
+BOTH_ARMS = pytest.mark.parametrize("arm", ARMS)
+
+
 @functools.cache
-def stored_points() -> dict[tuple[str, str], LengthPoint]:
-    return {(point.method, point.knob): point for point in find_points(load_study("lists", "cart"))}
+def stored_points(arm: str = "cart") -> dict[tuple[str, str], LengthPoint]:
+    return {(point.method, point.knob): point for point in find_points(load_study("lists", arm))}
 
 
-def stored(tolerance: float, sections: Any, budget: float = 0.0) -> LengthPoint:
-    return stored_points()[LIST, name_form(tolerance, sections, budget)]
+def stored(tolerance: float, sections: Any, budget: float = 0.0, arm: str = "cart") -> LengthPoint:
+    return stored_points(arm)[LIST, name_form(tolerance, sections, budget)]
 
 
 @functools.cache
@@ -40,22 +43,24 @@ def split_of(dataset: str, data_dir: str) -> tuple[Any, Any, Any, Any, Any]:
 
 @pytest.mark.drawn
 @pytest.mark.parametrize(
-    ("dataset", "number"), [("german", 11), ("cancer", 5), *further([("backache", 3), ("EEG", 7), ("adult", 29)])]
+    ("arm", "dataset", "number"),
+    [
+        *[("cart", "german", 11), ("cart", "cancer", 5), ("optimal", "ionosphere", 8)],
+        *further([("cart", "backache", 3), ("cart", "EEG", 7), ("cart", "adult", 29), ("optimal", "adult", 2)]),
+    ],
 )
-def test_a_split_gives_the_stored_result(dataset: str, number: int, data_dir: str) -> None:
+def test_a_split_gives_the_stored_result(arm: str, dataset: str, number: int, data_dir: str) -> None:
     skip_if_older(load_versions("lists")["scikit-learn"])
-    (kept,) = [
-        split for split in load_study("lists", "cart") if (split["dataset"], split["split"]) == (dataset, number)
-    ]
-    found = lists.measure_lists(ARMS["cart"], load(dataset, data_dir), number)
+    (kept,) = [split for split in load_study("lists", arm) if (split["dataset"], split["split"]) == (dataset, number)]
+    found = lists.measure_lists(ARMS[arm], load(dataset, data_dir), number)
     assert found["n_rules"] == kept["n_rules"]
     for ours, theirs in zip(found["rows"], kept["rows"], strict=True):
         assert ours == pytest.approx(theirs, abs=1e-5)
 
 
-@pytest.mark.parametrize("study", ["lists", "te2rules"])
-def test_all_splits_of_all_data_sets_are_stored(study: str) -> None:
-    splits = load_study(study, "cart")
+@pytest.mark.parametrize(("study", "arm"), [("lists", "cart"), ("lists", "optimal"), ("te2rules", "cart")])
+def test_all_splits_of_all_data_sets_are_stored(study: str, arm: str) -> None:
+    splits = load_study(study, arm)
     numbers = [{split["split"] for split in splits if split["dataset"] == dataset} for dataset in DATASETS]
     assert all(found == set(range(N_SPLITS)) for found in numbers)
 
@@ -85,8 +90,9 @@ def test_lists_of_many_classes_are_as_short_as_they_were() -> None:
     assert left[0.1, 4] < 0.7 * left[0.1, 1]
 
 
-def test_without_a_budget_no_answer_changes_and_nothing_is_off() -> None:
-    rows = [row for split in load_study("lists", "cart") for row in split["rows"] if row["method"] == LIST]
+@BOTH_ARMS
+def test_without_a_budget_no_answer_changes_and_nothing_is_off(arm: str) -> None:
+    rows = [row for split in load_study("lists", arm) for row in split["rows"] if row["method"] == LIST]
     exact = [row for row in rows if "budget" not in row["knob"]]
     assert len(exact) == 14 * N_SPLITS * len(DATASETS)
     assert all(row["disagreement"] == row["delta_accuracy"] == row["off"] == 0 for row in exact)
@@ -99,13 +105,14 @@ def test_a_budget_holds_on_unseen_rows_as_far_as_it_did() -> None:
     assert left == sorted(left, reverse=True)
 
 
-def test_sections_and_a_tolerance_shorten() -> None:
+@BOTH_ARMS
+def test_sections_and_a_tolerance_shorten(arm: str) -> None:
     for tolerance in lists.TOLERANCES:
-        by_sections = [stored(tolerance, sections).conditions_left for sections in lists.SECTIONS]
+        by_sections = [stored(tolerance, sections, arm=arm).conditions_left for sections in lists.SECTIONS]
         assert by_sections == sorted(by_sections, reverse=True)
-    by_tolerance = [stored(tolerance, 4).conditions_left for tolerance in lists.TOLERANCES]
+    by_tolerance = [stored(tolerance, 4, arm=arm).conditions_left for tolerance in lists.TOLERANCES]
     assert by_tolerance == sorted(by_tolerance, reverse=True)
-    assert (stored(0.1, 4).checks or 0) < (stored(1.0, 1).checks or 0)
+    assert (stored(0.1, 4, arm=arm).checks or 0) < (stored(1.0, 1, arm=arm).checks or 0)
 
 
 def test_pruned_to_the_same_length_a_tree_read_leaf_by_leaf_decides_more_rows_otherwise() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import itertools
+import json
 import runpy
+import subprocess
 import sys
 import zipfile
 from dataclasses import replace
@@ -24,6 +27,7 @@ from typer.testing import CliRunner
 
 import secateur
 from benchmarks import ranks
+from benchmarks import rulebench_operations as operations
 from benchmarks import rulebench_page as page
 from benchmarks.paper.documents import fill_page
 from benchmarks.paper.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
@@ -462,14 +466,111 @@ def test_a_slice_gives_the_stored_results(dataset: str, tree: str, split: int) -
             assert kept[row["method"]][name] == pytest.approx(row[name], abs=0.51 * 10**-digits), (row["method"], name)
 
 
+def count_operations(output: Path, *asked: str) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Count in a process of its own, for secateur must be imported anew."""
+    command = [sys.executable, "-m", "benchmarks.rulebench_operations", *asked, "--output", str(output)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    assert ran.returncode == 0, ran.stderr
+    splits = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(output.rglob("*.json"))]
+    return {tuple(row[key] for key in KEYS): row for row in Results.gather(splits).rows}
+
+
+@pytest.mark.long
+def test_operations_of_a_slice_are_the_stored_ones(tmp_path: Path) -> None:
+    sets = ("--datasets", "iris,wine,wdbc", "--splits", "1")
+    counted = count_operations(tmp_path / "all", *sets, "--trees", "cart-4,cart-6,cart-pruned")
+    assert len(counted) == 9 * (len(run.OURS) + 1)
+    alone = count_operations(tmp_path / "one", "--datasets", "wdbc", "--splits", "1", "--trees", "cart-6")
+    assert alone == {key: counted[key] for key in alone}  # what was counted before changes nothing
+    stored = load_stored()
+    skip_if_older(stored.versions["scikit-learn"][0])
+    kept = {tuple(row[key] for key in KEYS): row for row in stored.rows}
+    for method in (*run.OURS, run.PRUNED):
+        mine = [key for key in counted if key[3] == method]
+        for key in mine:
+            for name in operations.SAME:
+                assert counted[key][name] == kept[key][name], (key, name)
+        now, then = (sum(rows[key]["operations"] for key in mine) for rows in (counted, kept))
+        # Every change of the code changes the number a little; `make rulebench` counts anew what changes it more.
+        assert 0.75 < now / then < 1.25, f"{method}: {now:,} operations, {then:,} stored"
+
+
+def run_counted(source: str) -> int:
+    """Count the operations of a piece of code."""
+    tree = ast.fix_missing_locations(operations.Wrapper().visit(ast.parse(source)))
+    counter = operations.Counter()
+    names = {f"__counted_{name}__": getattr(counter, name) for name in ("operator", "index", "call")}
+    seven = np.arange(7)
+    exec(compile(tree, "<counted>", "exec"), {**names, "np": np, "x": seven.copy(), "two": np.ones((2, 7))})
+    return counter.n
+
+
+@pytest.mark.parametrize(
+    ("source", "n"),
+    [
+        ("3 + 4", 1),
+        ("x + 1", 7),
+        ("x[x > 2]", 7 + 4),
+        ("x[2:5]", 1),  # a view
+        ("x.sum()", 7),
+        ("two.sum(axis=0)", 14),
+        ("np.cumsum(x, dtype=float)", 7),
+        ("np.asarray(x)", 1),
+        ("two.reshape(7, 2)", 1),
+        ("len(x)", 1),
+        ("x += 1", 7),
+        ("x[:] = x + 1", 7 + 7),
+        ("x[1] += 1", 1),
+        ("sorted([3, 1, 2])", 3),
+        ("a = []\nfor i in range(5):\n    a.append(-i)", 1 + 5 * 2),
+        ("{1, 2} | {3}", 3),
+        ("[i for i in x if i > 3]", 7),
+        ("def f(a: list[int], *rest: int, **named: int) -> list[int]:\n    return a\nf([1, 2], *x, b=3)", 1),
+        (
+            "class A:\n    b: list[int] = sorted([1, 2])\n    def c(self):\n        return super().__repr__()\nA().c()",
+            5,
+        ),
+        ("match 5:\n    case -5 | 1:\n        1 + 1\n    case int(n) if n > 3:\n        n + 1", 2),
+    ],
+)
+def test_every_operation_counts_as_often_as_it_has_elements(source: str, n: int) -> None:
+    assert run_counted(source) == n
+
+
+def test_operations_are_stored_beside_equal_rows_only(tmp_path: Path) -> None:
+    named = {"dataset": "iris", "tree": "cart-6", "split": 0, "method": "exact", "failed": None}
+    sizes = {"leaves": 3, "edges": 4, "conditions": 2, "lines": 3}
+    rows = [{**dict.fromkeys(COLUMNS), **named, **sizes, "seconds": 0.5}]
+    rows.append({**rows[0], "method": "list", "operations": 7})
+    place = tmp_path / "stored.parquet"
+    Results(rows, {"sources": ["a"]}).to_parquet(place)
+    split = {"dataset": "iris", "arm": "cart-6", "split": 0, "sources": "b"}
+    counted = {"method": "exact", "failed": None, **sizes, "operations": 2**40}
+    before = place.read_bytes()
+    (told,) = operations.store([{**split, "rows": [{**counted, "conditions": 1}]}], place)
+    assert told == "iris cart-6 0 exact: [3, 4, 2, 3], now [3, 4, 1, 3]"
+    assert place.read_bytes() == before
+    assert operations.store([{**split, "rows": [counted]}], place) == []
+    stored = Results.from_parquet(place)
+    assert [row["operations"] for row in stored.rows] == [2**40, None]  # nobody counted the other again
+    assert stored.versions == {"sources": ["a", "b"]}
+    assert stored.rows[0]["seconds"] == 0.5
+
+
 def test_all_methods_are_stored_on_60_data_sets_with_10_splits_and_4_kinds_of_trees() -> None:
     found: dict[tuple[str, str], set[tuple[str, int]]] = {}
+    counted: dict[tuple[str, str], set[tuple[str, int]]] = {}
     for row in load_stored().rows:
         if row["method"] in run.OURS:
             assert not row["failed"] or row["tree"] in ("streed", "contree")
             found.setdefault((row["tree"], row["method"]), set()).add((row["dataset"], row["split"]))
+            if row["operations"]:
+                counted.setdefault((row["tree"], row["method"]), set()).add((row["dataset"], row["split"]))
     for tree in ("cart-4", "cart-6", "cart-unpruned", "cart-pruned"):
         for method in run.OURS:
+            assert counted[tree, method] >= {
+                (dataset, split) for dataset, _ in found[tree, method] for split in range(3)
+            }
             datasets = {dataset for dataset, _ in found[tree, method]}
             assert len(datasets) >= 60
             assert found[tree, method] == {(dataset, split) for dataset in datasets for split in range(10)}

@@ -174,7 +174,7 @@ class Results:
         for name in (*WHOLE, *NUMBERS):
             cells = [None if row[name] is None else round(row[name], DECIMALS[name]) for row in self.rows]
             if any(cell is not None for cell in cells):
-                arrays[name] = pa.array(cells, pa.int32() if name in WHOLE else pa.float32())
+                arrays[name] = pa.array(cells, pa.int64() if name in WHOLE else pa.float32())
         seeds = "split s is drawn, and its tree fitted, with random_state=s"
         table = pa.table(arrays).replace_schema_metadata({"versions": json.dumps(self.versions), "seeds": seeds})
         buffer = io.BytesIO()

@@ -34,7 +34,6 @@ import secateur
 from secateur.datasets import Dataset
 from secateur.errors import InputError, ParameterError, did_you_mean
 from secateur.lab.lists import count_checks
-from secateur.lab.operations import count_work
 from secateur.lab.protocol import PACKAGE, Arm, Study, run_arm
 from secateur.lab.pruning import prune_until
 from secateur.lab.rulebench.data import SOURCES, load_bench
@@ -69,8 +68,6 @@ OURS: dict[str, dict[str, Any]] = {
     "list, classes only, 1 section": {"tolerance": 1, "sections": 1},
 }
 AUDITED = ("removed", "conflict", "macro_dev", "off", "mean_abs_delta_p", "max_abs_delta_p")
-COUNTED = {"sibling (M2-P)": "M2-P", "redundancy (Izza)": "Izza", "mismatch (M1-P)": "M1-P", "quinlan": "Quinlan"}
-COUNTED_KIND = "cart-6"  # operations are counted on its first split
 
 Method = Callable[..., Any]
 
@@ -276,10 +273,6 @@ def measure_split(arm: Arm, data: Dataset, split: int, *, methods: Mapping[str, 
         except Exception as error:  # a method of somebody else may raise anything; the run goes on and tells
             row["failed"] = f"{type(error).__name__}: {error}"[:200]
         found["rows"].append(row)
-    if source is not None and arm.name == COUNTED_KIND and split == 0:
-        for row in found["rows"]:
-            if row["method"] in COUNTED and not row["failed"]:
-                row["operations"] = count_work(source.tree, X, y, COUNTED[row["method"]], TOLERANCE).operations
     return found
 
 
