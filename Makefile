@@ -106,8 +106,10 @@ reproduce-docs: .venv/.dev  ## Store what is finished in ./reproduction, and wri
 
 # A slice: make rulebench SLICE="--datasets iris,wine --splits 1", and the same for the peers.
 rulebench: .venv/.dev  ## Every method on 80 data sets and six kinds of trees (hours; resumes in ./rulebench)
-	nice -n 10 $(BIN)/secateur bench --trees cart-4,cart-6,cart-unpruned,cart-pruned,streed,contree $(SLICE)
-	nice -n 10 $(BIN)/python -m benchmarks.rulebench_operations $(SLICE)
+	nice -n 10 $(BIN)/secateur bench --trees $(KINDS) $(SLICE)
+	nice -n 10 $(BIN)/python -m benchmarks.rulebench_operations --trees $(KINDS) $(SLICE)
+
+KINDS := cart-4,cart-6,cart-unpruned,cart-pruned,streed,contree
 
 # Weka is unpacked from Debian's package, not installed; without it its learners are left out.
 rulebench-peers: .venv-te2rules/.dev  ## TE2Rules, imodels and Weka on the same splits (an hour; resumes in ./rulebench)
@@ -116,7 +118,7 @@ rulebench-peers: .venv-te2rules/.dev  ## TE2Rules, imodels and Weka on the same 
 	nice -n 10 .venv-te2rules/bin/python -m benchmarks.rulebench_peers \
 		$$(test -f .venv-te2rules/weka/usr/share/java/weka.jar && echo --weka .venv-te2rules/weka/usr/share/java/weka.jar) $(SLICE)
 
-rulebench-docs: .venv/.dev  ## Store what is finished in ./rulebench, and write the page that shows it
+rulebench-docs: .venv/.dev  ## Add what is finished in ./rulebench to the stored results, and write the page that shows them
 	if [ -d rulebench ]; then $(BIN)/python -m secateur.lab.rulebench.results rulebench; fi
 	if [ -d rulebench ]; then $(BIN)/python -m benchmarks.rulebench_operations --store; fi
 	$(BIN)/python -m benchmarks.rulebench_page docs

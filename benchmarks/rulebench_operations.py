@@ -27,7 +27,7 @@ import numpy as np
 __all__ = ["Counter", "Wrapper", "count", "install", "store"]
 
 PACKAGE = "secateur"
-TREES = ("cart-4", "cart-6", "cart-unpruned", "cart-pruned")
+TREES = ("cart-4", "cart-6", "cart-unpruned", "cart-pruned")  # by default: solvers take long
 SIZED = (np.ndarray, list, tuple, set, frozenset, dict)
 ASKS_ITS_FRAME = {"super", "locals", "globals", "vars", "eval", "exec"}  # so nothing else may call it
 LOOKS_AT_NO_ELEMENT = {
@@ -219,31 +219,33 @@ def measure(arm: Any, data: Any, split: int) -> dict[str, Any]:
     from secateur.lab.rulebench.run import _list_methods, _read, split_rows
 
     X, _, y, _ = split_rows(data, split)
-    model = arm.fit(data, split, X, y)
+    try:
+        model = arm.fit(data, split, X, y)
+    except RuntimeError:  # a tree that was not proved optimal is told by the run itself
+        return {"rows": []}
     source = _read(model, X, y)
     of_tree = {"leaves": len(source), "edges": source.n_edges}
     rows = [{"method": name, **of_tree, **count(method, model, X, y)} for name, method in _list_methods().items()]
-    return {"n_rules": len(source), "rows": rows}
+    return {"rows": rows}
 
 
 def store(counted: Sequence[Mapping[str, Any]], place: Path) -> list[str]:
     """Fill the column of stored results, and list the rows that are not the stored ones; then nothing is written."""
     from secateur.lab.rulebench.results import KEYS, Results
 
-    results, gathered = Results.from_parquet(place), Results.gather(counted)
-    found = {tuple(row[key] for key in KEYS): row for row in gathered.rows}
-    for name, version in ((name, one) for name, seen in gathered.versions.items() for one in seen):
-        if version not in results.versions.setdefault(name, []):
-            results.versions[name].append(version)
-    differing = []
-    for row in results.rows:
-        mine = found.get(tuple(row[key] for key in KEYS))
-        row["operations"] = None if mine is None else mine["operations"]
-        if mine is not None and any(row[name] != mine[name] for name in SAME):
-            named = " ".join(str(row[key]) for key in KEYS)
-            differing.append(f"{named}: {[row[name] for name in SAME]}, now {[mine[name] for name in SAME]}")
+    def key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return tuple(row[name] for name in KEYS)
+
+    results, found = Results.from_parquet(place), Results.gather(counted)
+    mine = {key(row): row for row in found.rows}
+    rows = [row | {"operations": mine[key(row)]["operations"]} for row in results.rows if key(row) in mine]
+    differing = [
+        f"{' '.join(map(str, key(row)))}: {[row[name] for name in SAME]}, now {[mine[key(row)][name] for name in SAME]}"
+        for row in rows
+        if any(row[name] != mine[key(row)][name] for name in SAME)
+    ]
     if not differing:
-        results.to_parquet(place)
+        results.join(Results(rows, found.versions)).to_parquet(place)
     return differing
 
 

@@ -197,13 +197,15 @@ def cost_page(results: Results) -> Page:
         mine = [row for row in on_cart if row["method"] == method]
         seconds = [row["seconds"] for row in mine]
         counted = [row["operations"] for row in mine if row["operations"] is not None]
-        middle, most = (f"{1e-6 * number:,.2f}" for number in (np.median(counted), max(counted)))
+        middle, most = (f"{number / 1000:,.0f}" for number in (np.median(counted), max(counted)))
         rows.append((method, f"{1000 * np.median(seconds):.1f}", f"{max(seconds):.2f}", middle, most))
-    n_splits = len({row["split"] for row in on_cart if row["operations"] is not None})
-    note = f"CART trees of all four kinds: processor time on all splits, operations on the first {n_splits}"
-    if n_splits == _count(results)[1]:
-        note = f"processor time and [operations](#cost) on CART trees of all four kinds, {n_splits} splits"
-    header = ("method", "median, ms", "longest, s", "median operations, millions", "most, millions")
+    n_splits = {
+        name: len({row["split"] for row in on_cart if row[name] is not None}) for name in ("seconds", "operations")
+    }
+    note = "the four kinds of CART trees; processor time on {seconds} splits, operations on {operations}".format(
+        **n_splits
+    )
+    header = ("method", "median, ms", "longest, s", "median operations, thousands", "most, thousands")
     return Page("Cost", note, header, tuple(rows))
 
 
@@ -221,7 +223,7 @@ def summary(results: Results) -> str:
     )
     found = {row["dataset"] for row in results.rows}
     missing = [name for name in SOURCES if name not in found]  # the dearest: large tables, and trees of many leaves
-    left = f" Not run yet, because they take longest: {', '.join(missing)}." if missing else ""
+    left = f" Not run yet: {', '.join(missing)}." if missing else ""
     return (
         f"{len(results.rows):,} results, one for each data set, split, tree and method. Data sets × splits: {ran}. "
         f"{len(results.failures):,} are failures{' (' + told + ')' if told else ''}. Run with {run_with}.{left}\n"

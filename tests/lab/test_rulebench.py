@@ -537,6 +537,14 @@ def test_every_operation_counts_as_often_as_it_has_elements(source: str, n: int)
     assert run_counted(source) == n
 
 
+def test_a_later_run_replaces_its_own_rows_only() -> None:
+    first = [{"dataset": "iris", "tree": "cart-6", "split": n, "method": "exact", "lines": 3} for n in (0, 1)]
+    later = [{**first[1], "lines": 4}, {**first[1], "method": "list", "lines": 5}]
+    joined = Results(first, {"numpy": ["1"], "commit": ["a"]}).join(Results(later, {"numpy": ["1", "2"], "commit": []}))
+    assert joined.rows == [first[0], *later]
+    assert joined.versions == {"numpy": ["1", "2"], "commit": ["a"]}
+
+
 def test_operations_are_stored_beside_equal_rows_only(tmp_path: Path) -> None:
     named = {"dataset": "iris", "tree": "cart-6", "split": 0, "method": "exact", "failed": None}
     sizes = {"leaves": 3, "edges": 4, "conditions": 2, "lines": 3}
@@ -552,8 +560,8 @@ def test_operations_are_stored_beside_equal_rows_only(tmp_path: Path) -> None:
     assert place.read_bytes() == before
     assert operations.store([{**split, "rows": [counted]}], place) == []
     stored = Results.from_parquet(place)
-    assert [row["operations"] for row in stored.rows] == [2**40, None]  # nobody counted the other again
-    assert stored.versions == {"sources": ["a", "b"]}
+    assert [row["operations"] for row in stored.rows] == [2**40, 7]
+    assert stored.versions["sources"] == ["a", "b"]
     assert stored.rows[0]["seconds"] == 0.5
 
 

@@ -38,8 +38,6 @@ METRICS = (
     *("conditions_left", "read_left", "rules_left", "lines", "disagreement", "off", "off_worst", "delta_accuracy"),
     *("delta_auc", "delta_brier", "checks"),
 )
-
-
 # Title of a column -> metric, and how it is shown.
 COLUMNS = {
     **{"bounds left %": ("conditions_left", ".1f"), "as read %": ("read_left", ".1f"), "lines": ("lines", ".1f")},

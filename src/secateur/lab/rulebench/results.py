@@ -76,6 +76,12 @@ class Results:
                 rows[tuple(whole[key] for key in KEYS)] = {name: whole[name] for name in COLUMNS}
         return cls(list(rows.values()), versions)
 
+    def join(self, other: Results) -> Results:
+        """Join the rows of two runs; of rows of the same method on the same split, the other's counts."""
+        rows = {tuple(row[key] for key in KEYS): row for row in (*self.rows, *other.rows)}
+        versions = {name: [*dict.fromkeys(self.versions.get(name, []) + seen)] for name, seen in other.versions.items()}
+        return Results(list(rows.values()), self.versions | versions)
+
     @property
     def methods(self) -> tuple[str, ...]:
         """The names of the methods, in the order of the rows."""
@@ -199,6 +205,7 @@ def load_stored() -> Results:
     return Results.from_parquet(io.BytesIO(STORED.read_bytes()))
 
 
-if __name__ == "__main__":  # gather every finished split in the output directory of a run, those of peers in it, too
+if __name__ == "__main__":  # store every finished split in the output directory of a run, those of peers in it, too
     finished = sorted(Path(sys.argv[1]).rglob("rulebench/*/*/*.json"))
-    Results.gather([json.loads(path.read_text(encoding="utf-8")) for path in finished]).to_parquet(str(STORED))
+    again = Results.gather([json.loads(path.read_text(encoding="utf-8")) for path in finished])
+    load_stored().join(again).to_parquet(str(STORED))
