@@ -72,6 +72,8 @@ def test_lists_are_as_short_as_they_were() -> None:
     assert stored(1.0, 4).conditions_left <= 25.2
     assert stored(0.1, 4, 0.01).conditions_left <= 24
     assert abs(stored(0.1, 4).delta_auc or 0) <= 0.006
+    assert stored(0.1, 4, arm="optimal").conditions_left <= 30.3
+    assert abs(stored(0.1, 4, arm="optimal").delta_auc or 0) <= 0.004
 
 
 @pytest.mark.parametrize("name", ["iris", "wine", "LED", "quantiles"])
@@ -98,10 +100,11 @@ def test_without_a_budget_no_answer_changes_and_nothing_is_off(arm: str) -> None
     assert all(row["disagreement"] == row["delta_accuracy"] == row["off"] == 0 for row in exact)
 
 
-def test_a_budget_holds_on_unseen_rows_as_far_as_it_did() -> None:
-    assert (stored(0.1, 4, 0.01).off or 0) <= 0.8
-    assert (stored(0.1, 4, 0.01).off_worst or 0) <= 1.3
-    left = [stored(0.1, 4, budget).conditions_left for budget in (0.0, *lists.BUDGETS)]
+@BOTH_ARMS
+def test_a_budget_holds_on_unseen_rows_as_far_as_it_did(arm: str) -> None:
+    assert (stored(0.1, 4, 0.01, arm).off or 0) <= 0.8
+    assert (stored(0.1, 4, 0.01, arm).off_worst or 0) <= 1.3
+    left = [stored(0.1, 4, budget, arm).conditions_left for budget in (0.0, *lists.BUDGETS)]
     assert left == sorted(left, reverse=True)
 
 
@@ -199,3 +202,17 @@ def test_merging_bounds_alone_is_what_the_trees_own_rules_read(dataset: str, num
     rules = secateur.simplify(ARMS["cart"].fit(data, number, X_train, y_train), method="none", each_leaf=True)
     read = sum(len({rules.tree.feature[rules.paths.parent[edge]] for edge in rule.kept_ids}) for rule in rules)
     assert merged["read_left"] == pytest.approx(100 * read / sum(len(rule.kept_ids) for rule in rules))
+
+
+def test_a_line_of_the_figure_joins_texts_of_one_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(lists, "write_figures", lambda directory, name, figure, kinds: drawn.append(figure) or [])
+    points = list(stored_points().values())
+    lists.draw_lengths({"cart": (ARMS["cart"], points)}, tmp_path)
+    found = {line.get_color(): sorted(line.get_ydata()) for line in drawn[0].axes[0].lines}
+    budgets = (0.0, *lists.BUDGETS)
+    wanted = [stored(0.1, 4, budget).conditions_left for budget in budgets]
+    pruned = [stored_points()[PRUNED, name_form(0.1, 4, budget)].conditions_left for budget in budgets]
+    assert found["tab:blue"] == sorted(wanted)
+    assert found["tab:cyan"] == [stored(1.0, 4).conditions_left]
+    assert found["tab:orange"] == sorted(pruned)

@@ -231,8 +231,8 @@ def draw_lengths(
     kinds_of = {"ε = 0.1": "tab:blue", "classes only": "tab:cyan", PRUNED: "tab:orange", PRUNED_LEAVES: "tab:red"}
     for panel, (arm, points) in zip(panels[0], pages.values(), strict=True):
         for name, colour in {**kinds_of, TE2RULES: "tab:purple"}.items():
-            mine = [point for point in points if name in (point.method, point.knob.partition(",")[0])]
-            mine = [point for point in mine if point.method != LIST or "4 sections" in point.knob]
+            mine = [point for point in points if point.method == name]  # pruned trees are named after lists, too
+            mine += [point for point in points if point.method == LIST and point.knob.startswith(f"{name}, 4 sections")]
             if mine:
                 across, up = [point.disagreement for point in mine], [point.conditions_left for point in mine]
                 label = f"the list, 4 sections, {name}" if name in ("ε = 0.1", "classes only") else f"{name}"
