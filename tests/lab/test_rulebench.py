@@ -477,14 +477,13 @@ def count_operations(output: Path, *asked: str) -> dict[tuple[Any, ...], dict[st
 
 @pytest.mark.long
 def test_operations_of_a_slice_are_the_stored_ones(tmp_path: Path) -> None:
+    skip_if_older(load_stored().versions["scikit-learn"][0])
     sets = ("--datasets", "iris,wine,wdbc", "--splits", "1")
     counted = count_operations(tmp_path / "all", *sets, "--trees", "cart-4,cart-6,cart-pruned")
     assert len(counted) == 9 * (len(run.OURS) + 1)
     alone = count_operations(tmp_path / "one", "--datasets", "wdbc", "--splits", "1", "--trees", "cart-6")
     assert alone == {key: counted[key] for key in alone}  # what was counted before changes nothing
-    stored = load_stored()
-    skip_if_older(stored.versions["scikit-learn"][0])
-    kept = {tuple(row[key] for key in KEYS): row for row in stored.rows}
+    kept = {tuple(row[key] for key in KEYS): row for row in load_stored().rows}
     for method in (*run.OURS, run.PRUNED):
         mine = [key for key in counted if key[3] == method]
         for key in mine:
