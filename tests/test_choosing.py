@@ -130,10 +130,10 @@ def test_predictions_are_written_with_the_number_of_otherwise(tmp_path: Path) ->
     assert written["prediction"].tolist() == rules.predict(IRIS.data).tolist()
     line = rules.apply(IRIS.data)
     assert written["rule"].tolist() == (line + 1).tolist()
-    assert written["reliability"].tolist() == [rules.lines[place].reliability for place in line]
+    assert written["share"].tolist() == [rules.lines[place].reliability for place in line]
     with duckdb.connect() as database:
         secateur.simplify(MODEL).write_predictions(IRIS.data, (database, "said"))
-        found = database.execute("SELECT count(*), count(reliability) FROM said").fetchone()
+        found = database.execute("SELECT count(*), count(share) FROM said").fetchone()
         assert found is not None
         assert found[0] == 150
 

@@ -288,8 +288,10 @@ def test_the_trees_own_rules_are_rules_too() -> None:
         (lambda: secateur.simplify(MODEL, X, Y.astype(str)), "Expected y as numbers"),
         (lambda: secateur.simplify(MODEL, X, Y.mask(Y > 300)), "finite numbers"),
         (lambda: secateur.simplify(MODEL, X, Y).predict_proba(X), "no probabilities"),
-        (lambda: secateur.simplify(MODEL, X, Y).overlaps(X), "about classes"),
-        (lambda: secateur.diagnose(MODEL, X, Y), "about classes"),
+        (lambda: secateur.simplify(MODEL, X, Y).overlaps(X), "overlaps needs classes, but these rules predict numbers"),
+        (lambda: secateur.diagnose(MODEL, X, Y), "A diagnosis needs classes"),
+        (lambda: secateur.simplify(MODEL, X, Y).limit(lines=2), "Editing needs classes"),
+        (lambda: secateur.simplify(MODEL, X, Y).changed(), "needs classes"),
     ],
 )
 def test_what_is_about_classes_is_refused(call: Any, sentence: str) -> None:

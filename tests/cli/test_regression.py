@@ -109,7 +109,7 @@ def test_few_numbers_are_classes(capsys: pytest.CaptureFixture[str]) -> None:
         (("simplify", "rows.csv", "--target", "target", "--tolerance", "much"), "Expected --tolerance as a number"),
         (("simplify", "rows.csv", "--target", "target", "--of", "1"), "of names a class"),
         (("compare", "rows.csv", "--target", "target"), "holds numbers"),
-        (("diagnose", "rows.csv", "--target", "target"), "about classes"),
+        (("diagnose", "rows.csv", "--target", "target"), "A diagnosis needs classes"),
     ],
 )
 def test_what_does_not_fit_is_one_sentence(capsys: pytest.CaptureFixture[str], words: Any, sentence: str) -> None:

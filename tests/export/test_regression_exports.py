@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,3 +114,24 @@ def test_tables_call_training_numbers_so_and_have_means_of_unseen_targets() -> N
         assert frame["unseen_spread"][place] == pytest.approx(own.std() if len(own) else np.nan, nan_ok=True)
         assert (frame["held_up"][place] is None) == (len(own) < 5)
     assert frame["training_mean"].tolist() == [one.target_mean for one in rules.lines]
+
+
+def test_predictions_are_written_as_numbers_without_a_share(tmp_path: Path, settings: dict[str, Any]) -> None:
+    rules, rows = make("plain", **settings)
+    assert rules.write_predictions(rows, tmp_path / "said.parquet") == len(rows)
+    said = pd.read_parquet(tmp_path / "said.parquet")
+    assert said["prediction"].tolist() == rules.predict(rows).tolist()
+    assert (said["rule"] - 1).tolist() == rules.apply(rows).tolist()
+    assert said["share"].isna().all()
+
+
+def test_an_audit_of_numbers_shows_their_measures_in_a_notebook() -> None:
+    rules, rows = make("plain")
+    audit = rules.audit(rows, Y)
+    shown = audit._repr_html_()
+    assert "nan" not in shown
+    assert "unknown" not in shown
+    assert "right" not in shown
+    assert f"at most {audit.max_distance:.4g}" in shown
+    for number in (audit.mae, audit.tree_mae, audit.rmse, audit.tree_rmse, audit.baseline):
+        assert f">{number:.4g}<" in shown

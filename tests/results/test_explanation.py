@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -271,3 +272,15 @@ def test_many_rows_are_explained_as_each_of_them_is_alone(each_leaf: bool) -> No
     for row, one in zip(X, found, strict=True):
         assert one.to_dict() == rules.explain(row).to_dict()
     assert found.to_frame("pandas")["line"].tolist() == (rules.apply(X) + 1).tolist()
+
+
+def test_a_notebook_says_each_line_of_an_explanation_once() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    for rules in (secateur.simplify(model, X, y), secateur.simplify(model, X, y, each_leaf=True)):
+        for one in rules.explain(X[:100]):
+            shown = html.unescape(one._repr_html_())
+            below = shown.partition("</table>")[2]
+            assert "asks" not in below
+            assert not any(f"<p>{asked}" in below for asked, _ in one.asked)
+            assert "Rows" in below

@@ -239,3 +239,13 @@ def test_the_stored_intervals_and_prices_are_within_their_bars() -> None:
     assert [one["dataset"] for one in stored["intervals"]] == list(unseen_rows.DATASETS)
     assert all(one["held"] >= 0.94 * one["lines"] for one in stored["intervals"])
     assert stored["costs"]["fresh"] < stored["costs"]["all"] < stored["costs"]["classes"]
+
+
+def test_a_class_is_priced_by_its_own_name_before_one_of_another_case() -> None:
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, np.where(Y == "benign", "Yes", "yes"))
+    rules = secateur.simplify(model, X, np.where(Y == "benign", "Yes", "yes"))
+    assert rules.tree.class_names == ("Yes", "yes")
+    assert parse_costs(rules, ["missed yes = 5"]) == {0: 1.0, 1: 5.0}
+    assert parse_costs(rules, ["missed Yes = 5"]) == {0: 5.0, 1: 1.0}
+    with pytest.raises(ParameterError, match="No class is called 'YES'"):
+        parse_costs(rules, ["missed YES = 5"])

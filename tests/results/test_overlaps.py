@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -13,7 +14,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -158,3 +159,20 @@ def test_without_rows_nobody_knows_what_became_of_a_rule() -> None:
     _, _, rules = cancer_rules()
     alone = secateur.simplify(rules.tree, method="exact", each_leaf=True)
     assert all(rule.assimilated_into is None for rule in alone)
+
+
+def test_pairs_of_a_list_in_sections_are_named_by_their_lines() -> None:
+    X, y = load_digits(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y, budget=0.1, tolerance=1, sections=3)
+    first = rules.sections[0].otherwise
+    assert first is not None
+    found = rules.overlaps(X)
+    assert found.second.max() > first.index  # from there on, a line's number is not its rule's
+    for one in found:
+        lines = rules.lines[one.first], rules.lines[one.second]
+        assert (one.first_prediction, one.second_prediction) == tuple(line.prediction for line in lines)
+        assert one.first_prediction != one.second_prediction
+        told = [f"line {line.index + 1} ({line.class_name})" for line in lines]
+        assert f"  {' and '.join(told)}: " in found.to_text()
+        assert lines[0].words in html.unescape(found._repr_html_())

@@ -161,3 +161,17 @@ def test_rules_are_compared_with_a_policy_and_with_a_model() -> None:
         rules.diff(policy)
     with pytest.raises(InputError, match="Expected rules, a policy or a model to compare with, found int"):
         rules.diff(3)
+
+
+def test_every_comma_within_braces_separates_labels() -> None:
+    rows = pd.DataFrame({"code": [100, 200, 1200, 100200, 300]})
+    for written, refused in (
+        ("{100,200}", [100, 200]),
+        ("{100, 200}", [100, 200]),
+        ("{100,200,300}", [100, 200, 300]),
+        ("(100,200)", [100, 200]),
+        ("1,200", [1200]),
+        ("100 or 1,200", [100, 1200]),
+    ):
+        known = parse_policy(f"refuse if code in {written}; otherwise approve", ["code"], LABELS)
+        assert (known.predict(rows) == "refuse").tolist() == rows["code"].isin(refused).tolist(), written

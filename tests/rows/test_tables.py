@@ -236,12 +236,12 @@ def test_predictions_are_written_beside_the_rows(kind: str, tmp_path: Path) -> N
     (tmp_path / "in").mkdir()
     assert rules.write_predictions(make_table(kind, frame, tmp_path / "in"), out) == len(frame)
     written = pd.read_parquet(out)
-    assert list(written.columns) == [*frame.columns, "prediction", "rule", "reliability"]
+    assert list(written.columns) == [*frame.columns, "prediction", "rule", "share"]
     pd.testing.assert_frame_equal(written[frame.columns], frame, check_dtype=False)
     winners = rules.apply(frame[FEATURES])
     np.testing.assert_array_equal(written["prediction"], rules.predict(frame[FEATURES]))
     np.testing.assert_array_equal(written["rule"], winners + 1)
-    np.testing.assert_array_equal(written["reliability"], rules.reliability[winners])
+    np.testing.assert_array_equal(written["share"], rules.reliability[winners])
     with pytest.raises(InputError, match=r"out\.parquet exists already"):
         rules.write_predictions(frame, out)
     with pytest.raises(InputError, match="already has a column 'prediction'"):

@@ -243,7 +243,9 @@ def test_mistakes_are_answered_in_a_sentence() -> None:
         (lambda: rules.limit(lines=0), "Expected lines"),
         (lambda: rules.limit(lines=99), "nothing is struck"),
         (lambda: make(sections=1).strike(-1), "only “otherwise”"),
-        (lambda: make(each_leaf=True).strike(0), "Edits are for a list"),
+        (lambda: make(each_leaf=True).strike(0), "Editing needs a list"),
+        (lambda: make(each_leaf=True).limit(lines=3), "Editing needs a list"),
+        (lambda: make(each_leaf=True).changed(), "Finding where a list differs from its tree needs a list"),
         (lambda: secateur.Rules.from_json(rules.to_json()).rounded(), "Limits are rounded between training values"),
         (lambda: rules.replay([{"edit": "strike", "line": 1, "was": "x => 1"}]), "made for another list"),
     ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from secateur.export.listing import ListedLine, make_listing
 from secateur.words.conditions import count_of, read_count, read_share
+from secateur.words.plain_words import read_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 SHOWN_RULES = 200  # so that a notebook stays usable
 SHOWN_PAIRS = 20
-IN_TABLE = ("  This row:", "  rule ", "  asked:", "  not asked:")  # lines of an explanation that its table tells
+IN_TABLE = ("  This row:", "  line ", "  asked:", "  not asked:")  # lines of an explanation that its table tells
 
 
 def write_notebook_table(
@@ -82,23 +83,30 @@ def audits_to_html(audits: LineAudits) -> str:
     rest = len(audits) - len(order)
     more = [f"… and {count_of(rest, 'more line')}: see to_frame()."] if rest else []
     before = [audits.summary, *audits.notes]
-    return write_notebook_table(("#", "verdict", "rule"), rows, before=before, after=more, is_html=True)
+    return write_notebook_table(("#", "verdict", audits.rules.line_word), rows, before=before, after=more, is_html=True)
 
 
 def audit_to_html(audit: Audit) -> str:
     """Show how right rules and tree are, and where they part."""
-    rows = [
-        ("right", _percent(audit.accuracy), _percent(audit.tree_accuracy)),
-        (f"right by always saying {audit.baseline_class}", _percent(audit.baseline), ""),
-        ("Brier score of the probabilities", f"{audit.brier:.3f}", f"{audit.tree_brier:.3f}"),
-    ]
-    if not math.isnan(audit.auc):
-        rows.append(("area under the ROC curve", f"{audit.auc:.3f}", f"{audit.tree_auc:.3f}"))
+    if audit.is_of_values:
+        rows = [
+            ("mean absolute error", read_amount(audit.mae), read_amount(audit.tree_mae)),
+            ("root mean squared error", read_amount(audit.rmse), read_amount(audit.tree_rmse)),
+            ("that of always saying the mean", read_amount(audit.baseline), ""),
+        ]
+    else:
+        rows = [
+            ("right", _percent(audit.accuracy), _percent(audit.tree_accuracy)),
+            (f"right by always saying {audit.baseline_class}", _percent(audit.baseline), ""),
+            ("Brier score of the probabilities", f"{audit.brier:.3f}", f"{audit.tree_brier:.3f}"),
+            ("rows covered by rules that disagree", _percent(audit.conflict), ""),
+        ]
+    scores = {"R²": (audit.r2, audit.tree_r2), "area under the ROC curve": (audit.auc, audit.tree_auc)}
+    rows += [(name, f"{own:.3f}", f"{tree:.3f}") for name, (own, tree) in scores.items() if not math.isnan(own)]
     rows += [
         ("rules", f"{audit.n_rules:,}", f"{audit.tree_rules:,}"),
         ("conditions", f"{audit.n_conditions:,}", f"{audit.tree_conditions:,}"),
         ("rows covered by a rule", _percent(audit.coverage), ""),
-        ("rows covered by rules that disagree", _percent(audit.conflict), ""),
     ]
     said = audit.describe_difference()
     return write_notebook_table(
@@ -137,17 +145,18 @@ def forest_to_html(forest: ForestRules) -> str:
 
 def overlaps_to_html(overlaps: Overlaps) -> str:
     """Show the pairs of rules that share most rows."""
-    names: Any = overlaps._rules
+    lines = overlaps._rules.lines
     rows = [
         (
-            f"{pair.first + 1}: {names[pair.first].words}",
-            f"{pair.second + 1}: {names[pair.second].words}",
+            f"{pair.first + 1}: {lines[pair.first].words}",
+            f"{pair.second + 1}: {lines[pair.second].words}",
             read_count(pair.rows),
             read_share(pair.share),
         )
         for pair in overlaps[:SHOWN_PAIRS]
     ]
+    word = overlaps._rules.line_word
     first = overlaps.to_text(0).split("\n")[0].rstrip(":")
     more = len(overlaps) - len(rows)
     after = [f"… and {more:,} more: see to_frame()."] if more else []
-    return write_notebook_table(("rule", "and rule", "rows", "of all"), rows, before=[first], after=after)
+    return write_notebook_table((word, f"and {word}", "rows", "of all"), rows, before=[first], after=after)

@@ -264,8 +264,7 @@ class Audit:
         return [
             f"{explained}mean absolute error {numbers[0]} (tree {numbers[1]}), root mean squared error {numbers[2]} "
             f"(tree {numbers[3]}; always saying the mean {numbers[4]}), on {count_of(self.n_rows, 'row')}",
-            f"from the tree's values: {read_amount(self.mean_distance)} on average, at most "
-            f"{read_amount(self.max_distance)}; more than {read_limit(self.tolerance)} for {self.off:.2f} % of rows",
+            self.describe_difference(),
         ]
 
     def _describe_rows(self) -> list[str]:
@@ -304,7 +303,12 @@ class Audit:
         return 100.0 - high, 100.0 - low
 
     def describe_difference(self) -> str:
-        """Say on how many of the rows the rules differ from the tree."""
+        """Say on how many of the rows the rules differ from the tree; of values, how far."""
+        if self.is_of_values:
+            return (
+                f"from the tree's values: {read_amount(self.mean_distance)} on average, at most "
+                f"{read_amount(self.max_distance)}; more than {read_limit(self.tolerance)} for {self.off:.2f} % of rows"
+            )
         low, high = self.difference_interval
         # An interval around what is proved would cast doubt on it.
         is_proved = self.per_line.rules.is_exact and self.agreement == 100

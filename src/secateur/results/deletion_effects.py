@@ -271,8 +271,8 @@ class Overlaps(ArrayTable[Overlap]):
 
     def _make(self, place: int) -> Overlap:
         first, second, rows = int(self.first[place]), int(self.second[place]), float(self.rows[place])
-        classes = self._rules[first].prediction, self._rules[second].prediction
-        return Overlap(first, second, *classes, rows, rows / self.total)
+        classes = [self._rules.lines[line].prediction for line in (first, second)]
+        return Overlap(first, second, classes[0], classes[1], rows, rows / self.total)
 
     def _list_columns(self) -> dict[str, list[Any]]:
         tree = self._rules.tree
@@ -297,8 +297,8 @@ class Overlaps(ArrayTable[Overlap]):
             return "No two rules of different classes share a row."
         lines = [f"{count_of(len(self), 'pair')} of rules of different classes with rows in common:"]
         for one in self[:n_pairs]:
-            names = (self._rules[place].class_name for place in (one.first, one.second))
-            told = (f"rule {place + 1} ({name})" for place, name in zip((one.first, one.second), names, strict=True))
+            sides = (self._rules.lines[place] for place in (one.first, one.second))
+            told = (f"{self._rules.line_word} {line.index + 1} ({line.class_name})" for line in sides)
             rows = f"weight {read_count(one.rows)}" if self._is_weighted else count_of(one.rows, "row")
             lines.append(f"  {' and '.join(told)}: {rows}, {read_share(one.share)} of all")
         if len(self) > n_pairs:

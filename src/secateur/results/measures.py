@@ -27,7 +27,7 @@ from secateur.results.statistics import (
 )
 from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan
-from secateur.words.conditions import Condition, count_class, count_of, count_rows, name_class, read_count, read_share
+from secateur.words.conditions import Condition, count_class, count_rows, name_class, read_count, read_share
 from secateur.words.plain_words import join_asked, read_amount, read_asked
 
 # The fewest rows from which a share says something: if a class were as likely as not, five rows would all be of it in
@@ -351,8 +351,8 @@ def parse_costs(rules: Rules, stated: Sequence[str]) -> dict[int, float]:
         if parts is None:
             raise ParameterError(f"{EXPECTED}, found {one!r}.")
         name = parts["name"].strip("\"'")
-        same = [place for place, own in enumerate(names) if own == name or own.casefold() == name.casefold()]
-        if not same:
+        same = [name] if name in names else [own for own in names if own.casefold() == name.casefold()]
+        if len(same) != 1:
             raise ParameterError(f"No class is called {name!r}.{did_you_mean(name, names)} {EXPECTED}.")
         try:
             cost = float(parts["cost"])
@@ -360,7 +360,7 @@ def parse_costs(rules: Rules, stated: Sequence[str]) -> dict[int, float]:
             cost = -1.0
         if not 0 < cost < np.inf:
             raise ParameterError(f"{EXPECTED}, found {parts['cost']!r} for a number above 0.")
-        found[same[0]] = cost
+        found[names.index(same[0])] = cost
     return found
 
 
@@ -447,7 +447,8 @@ def describe_flags(rules: Rules) -> list[str]:
     flags = [one for one in find_flags(rules) if one.kind not in TOLD]
     more = len(flags) - SHOWN_FLAGS
     shown = [one.text for one in flags[:SHOWN_FLAGS]]
-    return [*shown, f"The same or the like is true of {count_of(more, 'more line')}."] if more > 0 else shown
+    verb = "1 more line has" if more == 1 else f"{more:,} more lines have"
+    return [*shown, f"{verb} a similar flag: audit(…).per_line lists them."] if more > 0 else shown
 
 
 def _find_counted(rules: Rules) -> Iterator[Flag]:

@@ -235,7 +235,8 @@ class _Parser:
             return PolicyCondition(column, "missing" if written == "is" else "not missing", None, written == "is", text)
         if kind in COMPARISONS:
             return PolicyCondition(column, kind, self.read_number(column, value, text), or_missing, text)
-        listed = [_unquote(one) for one in self.split(value.strip("{}()[]"), r",(?!\d{3}\b)|\bor\b")]
+        comma = "," if value.startswith(("{", "(", "[")) else r",(?!\d{3}\b)"  # else "1,200" is one number
+        listed = [_unquote(one) for one in self.split(value.strip("{}()[]"), rf"{comma}|\bor\b")]
         if not all(listed):
             raise ParameterError(f"Expected a label after {found.group().strip()!r}, found {text!r}.")
         if (own := self.columns[column]) is not None and own is not ...:

@@ -119,6 +119,7 @@ class Editable:
         """
         if type(lines) is not int or lines < 1:
             raise ParameterError(f"Expected lines as a whole number from 1 on, found {lines!r}.")
+        check_editable(self._list)
         return _limit(self._list, lines, reason)
 
     def replay(self, journal: Iterable[Edit | Mapping[str, Any]]) -> Rules:
@@ -148,6 +149,7 @@ class Editable:
 
     def changed(self) -> tuple[Changed, ...]:
         """Find exactly where the list gives another class than the tree: regions that do not overlap."""
+        _check_list(self._list, "Finding where a list differs from its tree")
         return tuple(_find_changed(self._list))
 
     @property
@@ -168,11 +170,15 @@ class Editable:
         return int(place) % n_lines + 1
 
 
-def apply_edits(rules: Rules, edits: Sequence[Edit]) -> Rules:
-    """Make edits one after another, and count what all edits of the list cost together."""
+def _check_list(rules: Rules, what: str) -> None:
     if not rules.is_list:
-        raise ParameterError("Edits are for a list: make one with simplify(model, X, y), without each_leaf.")
-    rules.tree.require_classes("Editing a list")
+        raise ParameterError(f"{what} needs a list: make one with simplify(model, X, y), without each_leaf.")
+    rules.tree.require_classes(what)
+
+
+def check_editable(rules: Rules) -> None:
+    """Reject rules that no edit is for."""
+    _check_list(rules, "Editing")
     if rules.fidelity is not None:
         raise ParameterError(
             f"These rules approximate {rules.fidelity.model}, and an edit would leave their fidelity unknown: edit the "
@@ -180,6 +186,11 @@ def apply_edits(rules: Rules, edits: Sequence[Edit]) -> Rules:
         )
     if rules.paths.n_rules > MOST_LEAVES:
         raise InputError(f"Edits are for trees of at most {MOST_LEAVES:,} leaves, found {rules.paths.n_rules:,}.")
+
+
+def apply_edits(rules: Rules, edits: Sequence[Edit]) -> Rules:
+    """Make edits one after another, and count what all edits of the list cost together."""
+    check_editable(rules)
     for edit in edits:
         rules = _apply(rules, edit)
     return rules if rules.making.edits is None else price_edits(rules)

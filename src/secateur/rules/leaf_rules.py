@@ -451,6 +451,11 @@ class LineRules(LeafRules):
         starts = np.array([0, len(self)]) if self.layout is None else self.layout.starts
         return "otherwise" if starts[section + 1] > starts[section] else "always"
 
+    @property
+    def line_word(self) -> str:
+        """What its lines are called, whose numbers are those of a list or of the rules of leaves."""
+        return "line" if self.layout is not None else "rule"
+
     def stands_for(self, index: int) -> NDArray[np.int64]:
         """The leaves that a line stands for, as places in source order."""
         return self.leaves[index : index + 1] if self.layout is None else self.layout.stands_for(index)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from secateur.rows.sources import Source
     from secateur.rules.rules import Rules
 
-ADDED = ("prediction", "rule", "reliability")
+ADDED = ("prediction", "rule", "share")
 OTHER_SUFFIXES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".arrow", ".feather", ".ipc", ".xlsx")
 
 
 def write_predictions(rules: Rules, table: Any, to: Any) -> int:
-    """Write a table with predicted class, rule and reliability to a new file or DuckDB table, and count its rows."""
+    """Write a table with prediction, rule and share to a new file or DuckDB table, and count its rows."""
     if isinstance(to, (str, os.PathLike)):
         check_not_read(Path(to), [table])
     with open_source(table, partial(find_texts, rules.tree)) as source:
@@ -53,9 +53,9 @@ class _Predicted:
         import pyarrow as pa
 
         self.rules, self.source, self.n_rows = rules, source, 0
-        self._labels = pa.array(rules.tree.classes.tolist())
+        self._answers = pa.array(rules.answers.tolist())
         self.schema = source.schema
-        for name, dtype in zip(ADDED, (self._labels.type, pa.int64(), pa.float64()), strict=True):
+        for name, dtype in zip(ADDED, (self._answers.type, pa.int64(), pa.float64()), strict=True):
             self.schema = self.schema.append(pa.field(name, dtype))
 
     def __iter__(self) -> Iterator[Any]:
@@ -63,12 +63,11 @@ class _Predicted:
         import pyarrow.compute as pc
 
         rules = self.rules
-        reliability = pa.array(rules.stated_shares, from_pandas=True)
-        labels_of = pa.array(rules.class_ids)
+        shares = pa.array(rules.stated_shares, from_pandas=True)
 
         def add(batch: Any, rows: Rows) -> Any:
             lines = pa.array(rules.find_lines(rows))
-            added = [self._labels.take(labels_of.take(lines)), pc.add(lines, 1), reliability.take(lines)]
+            added = [self._answers.take(lines), pc.add(lines, 1), shares.take(lines)]
             return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
 
         reader = BatchReader(fit_tree_to(without_facts(rules.tree), self.source, ()), self.source)

@@ -390,10 +390,10 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
         return self._on_rows("covers", X, self._cover)
 
     def write_predictions(self, table: Any, to: Any) -> int:
-        """Write a table with the predicted class of each row, the number of its line (from 1) and its reliability.
+        """Write a table with the prediction for each row, the number of its line (from 1) and the line's share.
 
-        The columns ``prediction``, ``rule`` and ``reliability`` are appended; the last is the share that the line
-        states, as :meth:`predict_proba` gives it. The output is written whole or not at all.
+        The columns ``prediction``, ``rule`` and ``share`` are appended; the last is the share that the line states, as
+        :meth:`predict_proba` gives it, and missing beside values. The output is written whole or not at all.
 
         Parameters
         ----------
@@ -508,7 +508,7 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
         """
         from secateur.results.deletion_effects import find_overlaps
 
-        self.tree.require_classes("Which rules of different classes share rows")
+        self.tree.require_classes("overlaps")
         with self._open(X, None, sample_weight) as rows:
             return find_overlaps(self, rows)
 

@@ -148,7 +148,7 @@ class Tree:
             What was asked for; it begins the message.
         """
         if self.is_regression:
-            raise ParameterError(f"{what} is about classes, and these rules predict numbers.")
+            raise ParameterError(f"{what} needs classes, but these rules predict numbers.")
 
     @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:
