@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.choosing import choose_lines
 from secateur.results.answer import find_cautions
+from secateur.results.measures import measure_rules
 
 
 def fit(labels: list[str], **options: object) -> secateur.Rules:
@@ -66,3 +68,40 @@ def test_of_many_classes_that_no_rule_predicts_a_few_are_named() -> None:
     found = find_cautions(rules)
     assert [one.kind for one in found] == ["unpredicted"] * 6
     assert found[-1].text == f"No rule predicts {95 - n_said} more classes either."
+
+
+def make_rare(n_rows: int = 6_000) -> tuple[np.ndarray, np.ndarray]:
+    """Make rows of which 4 in 100 are ill, more where either column is large."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 4)).round(2)
+    risk = 0.01 + 0.05 * (X[:, 0] > 0) + 0.12 * (X[:, 1] > 1)
+    return X, np.where(rng.random(n_rows) < risk, "ill", "well")
+
+
+def test_a_tolerance_that_is_wide_beside_a_rare_class_is_told() -> None:
+    X, y = make_rare()
+    model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=50, random_state=0).fit(X, y)
+    measured = [secateur.simplify(model, X, y, tolerance=one) for one in (0.1, 0.02)]
+    told = re.search(
+        r"The AUC is (0\.\d{3}) lower than the tree's: a tolerance below 0\.1, such as (0\.\d+)", str(measured[0])
+    )
+    assert told is not None
+    found, narrow = measure_rules(measured[0]), measure_rules(measured[1])
+    assert found is not None
+    assert narrow is not None
+    assert float(told[1]) == round(found.tree_auc - found.auc, 3)
+    assert float(told[2]) == float(f"{np.mean(y == 'ill') / 2:.1g}")
+    assert narrow.tree_auc - narrow.auc < found.tree_auc - found.auc
+    assert "lower than the tree's" not in str(measured[1])
+    # Classes alone are what was asked for.
+    assert "lower than the tree's" not in str(secateur.simplify(model, X, y, tolerance=1))
+
+
+def test_lists_that_are_no_better_than_a_guess_say_so_wherever_they_are_printed() -> None:
+    X, y = make_rare()
+    model = DecisionTreeClassifier(max_depth=4, class_weight="balanced", random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y)
+    for text in (str(rules), rules.to_markdown(), rules._repr_html_()):
+        assert "less often than always saying well" in text
+    fair = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y)
+    assert "often than always saying" not in str(fair)

@@ -11,6 +11,7 @@ from secateur.results.audit import Audit
 from secateur.results.fidelity import describe_fidelity, read_agreement
 from secateur.results.measures import (
     FEW_ROWS,
+    Measures,
     describe_accuracy,
     describe_ranking,
     describe_rarer,
@@ -27,6 +28,7 @@ from secateur.words.plain_words import find_pattern, read_amount, read_limit
 
 SHOWN_CLASSES = 5
 FAR = 0.1  # from what a guess gives, as a share
+LOST = 0.02  # of AUC, beside the tree: more than the usual list loses
 EMPTY_NAMES = ("", "y", "target", "class", "label")  # of a column of labels; they say nothing about it
 
 
@@ -43,7 +45,10 @@ def describe_answer(rules: Rules) -> tuple[list[str], list[str]]:
         first = describe_values(rules, "These rules predict", find_target(rules))
         return [first], [*describe_measures(rules), promised]
     first = describe_classes(rules.tree.class_names, sizes, find_target(rules), is_weighted=rules.is_weighted)
-    return [first], [*warn_of_weights(rules), *describe_measures(rules), promised]
+    found = measure_rules(rules)
+    guess = () if found is None else (found.accuracy, (found.names[found.guess], found.guess_accuracy))
+    warned = [*warn_of_weights(rules), *map(str, _compare_with_guess(*guess) if guess else ())]
+    return [first], [*warned, *describe_measures(rules), promised]
 
 
 def describe_measures(rules: Rules) -> list[str]:
@@ -63,7 +68,19 @@ def describe_measures(rules: Rules) -> list[str]:
     if trained is not None:
         right = right.replace(";", f", {read_share(trained.accuracy)} in training;", 1)
     flatter = FLATTER if rules.unseen is None else None
-    return [*filter(None, (right, found.describe_class(), describe_ranking(rules), flatter))]
+    told = right, found.describe_class(), _warn_of_tolerance(rules, found), describe_ranking(rules), flatter
+    return [*filter(None, told)]
+
+
+def _warn_of_tolerance(rules: Rules, found: Measures) -> str | None:
+    """Say so where the tolerance takes much of what the tree's probabilities tell, as it does beside a rare class."""
+    if found.of is None or not rules.keeps_shares or not found.tree_auc - found.auc >= LOST:
+        return None
+    smaller = min(rules.tolerance, found.count_of(found.of)[0] / found.total) / 2
+    return (
+        f"The AUC is {found.tree_auc - found.auc:.3f} lower than the tree's: a tolerance below {rules.tolerance:.6g}, "
+        f"such as {smaller:.1g}, keeps more of its probabilities."
+    )
 
 
 def _describe_value_measures(rules: Rules) -> list[str]:
