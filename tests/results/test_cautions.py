@@ -83,7 +83,9 @@ def test_a_tolerance_that_is_wide_beside_a_rare_class_is_told() -> None:
     model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=50, random_state=0).fit(X, y)
     measured = [secateur.simplify(model, X, y, tolerance=one) for one in (0.1, 0.02)]
     told = re.search(
-        r"The AUC is (0\.\d{3}) lower than the tree's: a tolerance below 0\.1, such as (0\.\d+)", str(measured[0])
+        r"The list loses probabilities: its AUC is (0\.\d{3}) lower than the tree's; a tolerance below 0\.1, such as "
+        r"(0\.\d+), keeps more\.",
+        str(measured[0]),
     )
     assert told is not None
     found, narrow = measure_rules(measured[0]), measure_rules(measured[1])
@@ -92,9 +94,9 @@ def test_a_tolerance_that_is_wide_beside_a_rare_class_is_told() -> None:
     assert float(told[1]) == round(found.tree_auc - found.auc, 3)
     assert float(told[2]) == float(f"{np.mean(y == 'ill') / 2:.1g}")
     assert narrow.tree_auc - narrow.auc < found.tree_auc - found.auc
-    assert "lower than the tree's" not in str(measured[1])
+    assert "loses probabilities" not in str(measured[1])
     # Classes alone are what was asked for.
-    assert "lower than the tree's" not in str(secateur.simplify(model, X, y, tolerance=1))
+    assert "loses probabilities" not in str(secateur.simplify(model, X, y, tolerance=1))
 
 
 def test_lists_that_are_no_better_than_a_guess_say_so_wherever_they_are_printed() -> None:
@@ -102,6 +104,17 @@ def test_lists_that_are_no_better_than_a_guess_say_so_wherever_they_are_printed(
     model = DecisionTreeClassifier(max_depth=4, class_weight="balanced", random_state=0).fit(X, y)
     rules = secateur.simplify(model, X, y)
     for text in (str(rules), rules.to_markdown(), rules._repr_html_()):
-        assert "less often than always saying well" in text
+        assert re.search(r"Right for [\d.]+% of 6,000 training rows; always saying well is .*%, more often\.", text)
     fair = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y)
-    assert "often than always saying" not in str(fair)
+    assert ", more often" not in str(fair)
+
+
+def test_a_list_that_states_far_more_than_there_is_says_so() -> None:
+    X, y = make_rare()
+    rarer = np.where((y == "ill") & (np.arange(len(y)) % 3 > 0), "well", y)
+    model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=20, random_state=0).fit(X, rarer)
+    rules = secateur.simplify(model, X, rarer)
+    told = re.search(r"it states (.+)% ill on average, where (.+)% are; a tolerance below 0\.1", str(rules))
+    assert told is not None
+    stated = rules.predict_proba(X)[:, 0].mean()
+    assert (float(told[1]), float(told[2])) == (round(100 * stated, 1), round(100 * np.mean(rarer == "ill"), 1))

@@ -11,7 +11,9 @@ from secateur.results.audit import Audit
 from secateur.results.fidelity import describe_fidelity, read_agreement
 from secateur.results.measures import (
     FEW_ROWS,
+    LEAST_SPARED,
     Measures,
+    count_shown,
     describe_accuracy,
     describe_ranking,
     describe_rarer,
@@ -28,7 +30,8 @@ from secateur.words.plain_words import find_pattern, read_amount, read_limit
 
 SHOWN_CLASSES = 5
 FAR = 0.1  # from what a guess gives, as a share
-LOST = 0.02  # of AUC, beside the tree: more than the usual list loses
+# What tells that a tolerance is too wide: AUC lost beside the tree, and how many times the true share is stated.
+LOST, WRONG_SCALE = 0.02, 1.5
 EMPTY_NAMES = ("", "y", "target", "class", "label")  # of a column of labels; they say nothing about it
 
 
@@ -45,10 +48,7 @@ def describe_answer(rules: Rules) -> tuple[list[str], list[str]]:
         first = describe_values(rules, "These rules predict", find_target(rules))
         return [first], [*describe_measures(rules), promised]
     first = describe_classes(rules.tree.class_names, sizes, find_target(rules), is_weighted=rules.is_weighted)
-    found = measure_rules(rules)
-    guess = () if found is None else (found.accuracy, (found.names[found.guess], found.guess_accuracy))
-    warned = [*warn_of_weights(rules), *map(str, _compare_with_guess(*guess) if guess else ())]
-    return [first], [*warned, *describe_measures(rules), promised]
+    return [first], [*warn_of_weights(rules), *describe_measures(rules), promised]
 
 
 def describe_measures(rules: Rules) -> list[str]:
@@ -74,13 +74,16 @@ def describe_measures(rules: Rules) -> list[str]:
 
 def _warn_of_tolerance(rules: Rules, found: Measures) -> str | None:
     """Say so where the tolerance takes much of what the tree's probabilities tell, as it does beside a rare class."""
-    if found.of is None or not rules.keeps_shares or not found.tree_auc - found.auc >= LOST:
+    counts = count_shown(rules)[0]
+    if found.of is None or counts is None or not rules.keeps_shares:
         return None
-    smaller = min(rules.tolerance, found.count_of(found.of)[0] / found.total) / 2
-    return (
-        f"The AUC is {found.tree_auc - found.auc:.3f} lower than the tree's: a tolerance below {rules.tolerance:.6g}, "
-        f"such as {smaller:.1g}, keeps more of its probabilities."
-    )
+    share = found.count_of(found.of)[0] / found.total
+    stated = float(np.average(rules.shares[:, found.of], weights=counts.sum(axis=1)))
+    told = [f"its AUC is {found.tree_auc - found.auc:.3f} lower than the tree's"] * (found.tree_auc - found.auc >= LOST)
+    if share and not share / WRONG_SCALE <= stated <= share * WRONG_SCALE:
+        told += [f"it states {read_share(stated)} {found.names[found.of]} on average, where {read_share(share)} are"]
+    smaller = f"a tolerance below {rules.tolerance:.6g}, such as {min(rules.tolerance, share) / 2:.1g}"
+    return f"The list loses probabilities: {' and '.join(told)}; {smaller}, keeps more." if told and share else None
 
 
 def _describe_value_measures(rules: Rules) -> list[str]:
@@ -412,8 +415,6 @@ def _count_rows(rules: Rules, hits: float, total: float) -> str:
     return f"{'weight ' * (rules.is_ranked and rules.is_weighted)}{read_count(hits)} of {read_count(total)}"
 
 
-# Rules that make nearly all the errors of a guess gain nothing over it.
-LEAST_SPARED = 0.05
 SHOWN_RULES = 5
 
 

@@ -34,6 +34,8 @@ from secateur.words.plain_words import join_asked, read_amount, read_asked
 # 3 % of cases, four rows in 6 %.
 FEW_ROWS = 5
 SHOWN_LINES = 6  # of those that share the highest probability
+# Rules that make nearly all the errors of a guess gain nothing over it.
+LEAST_SPARED = 0.05
 FIRST_PART = 0.1  # of the rows: what the lines with the highest shares hold of the class of interest
 
 
@@ -42,7 +44,12 @@ def describe_accuracy(share: float, rows: str, guess: str, guessed: float | None
     right = f"Right for {read_share(share)} of {rows}"
     if by_tree is not None and by_tree != share:
         right += f" (the tree: {read_share(by_tree)})"
-    return f"{right}." if guessed is None else f"{right}; always saying {guess} is right for {read_share(guessed)}."
+    if guessed is None:
+        return f"{right}."
+    gained = ""
+    if 1 - share > (1 - LEAST_SPARED) * (1 - guessed):
+        gained = ", nearly as often" if share > guessed else ", as often" if share == guessed else ", more often"
+    return f"{right}; always saying {guess} is right for {read_share(guessed)}{gained}."
 
 
 class CaughtLine(NamedTuple):
