@@ -117,14 +117,14 @@ def test_a_frame_without_any_library_says_what_to_install(
 
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
-DRAFT = "written by an early draft of secateur, whose format is no longer read: make the rules again"
+OLDER = "An older version of secateur wrote this file, in a format that is no longer read: make the rules again."
 DAMAGE = [
     (lambda c: c.update(version=99), "has version 99, but this secateur reads up to version 3. Upgrade"),
     (lambda c: c.update(version="3"), "Expected a version number from 1 to 3"),
     (lambda c: c.update(version=True), "Expected a version number from 1 to 3"),
-    (lambda c: c.update(version=1), DRAFT),
-    (lambda c: c.update(version=2), DRAFT),
-    (lambda c: c.update(format="secateur-compact", version=1), DRAFT),
+    (lambda c: c.update(version=1), OLDER),
+    (lambda c: c.update(version=2), OLDER),
+    (lambda c: c.update(format="secateur-compact", version=1), "found 'secateur-compact'"),
     (lambda c: c.update(format="other"), "format 'secateur-rules', found 'other'"),
     *(
         (lambda c, name=name: c.pop(name), f"has no field '{name}'")

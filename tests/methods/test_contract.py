@@ -46,12 +46,6 @@ def simplify(problem: tuple[Tree, Any, Any, Any], method: str, **parameters: Any
     return secateur.simplify(tree, X, tree.classes[y], sample_weight=w, method=method, each_leaf=True, **parameters)
 
 
-@pytest.mark.parametrize(("retired", "instead"), [("layered", "'faithful'.* or 'budgeted'"), ("Subtree", "'exact'")])
-def test_a_retired_method_says_what_to_use(retired: str, instead: str) -> None:
-    with pytest.raises(ParameterError, match=f"The method '{retired}' was retired. Use {instead}"):
-        find_method(retired)
-
-
 @pytest.mark.parametrize("method", ROW_FREE)
 @given(tree=strategies.trees())
 @settings(max_examples=150, deadline=None)

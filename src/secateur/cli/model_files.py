@@ -24,7 +24,6 @@ from secateur.rules.rules import Rules
 from secateur.tree.json import FORMAT as TREE_FORMAT
 from secateur.tree.json import tree_from_dict
 
-RULES_FORMATS = (RULES_FORMAT, "secateur-compact")  # the second is of drafts, which the reader rejects
 # skops distrusts scikit-learn's tree, because a forged one could point outside its arrays; we check it first.
 CHECKED_TYPES = ("sklearn.tree._tree.Tree", "numpy.dtype")  # making a dtype runs nothing
 # These check the columns of rows themselves, and their trees do not check them again.
@@ -72,7 +71,7 @@ def load_rules(path: Path, *, takes_changed: bool = False) -> Rules:
     """Read rules from their JSON; reject those that somebody changed."""
     text, content, found = _parse_json(path, _read_bytes(path))
     del content  # which is read again, and need not be in memory twice
-    if found not in RULES_FORMATS:
+    if found != RULES_FORMAT:
         what = "a tree" if found == TREE_FORMAT else "JSON, but no rules"
         raise FormatError(f"{path} is {what}: expected rules that --export json wrote.")
     rules = _read_rules(path, text)
@@ -94,7 +93,7 @@ def is_rules_file(path: Path) -> bool:
         return False
     if is_packed(head):
         head = peek(head, HEAD)
-    return head.lstrip(BLANKS).startswith(b"{") and any(f'"{name}"'.encode() in head for name in RULES_FORMATS)
+    return head.lstrip(BLANKS).startswith(b"{") and f'"{RULES_FORMAT}"'.encode() in head
 
 
 def dump_model(model: Any) -> bytes:
@@ -140,7 +139,7 @@ def _load_json(path: Path, data: bytes) -> Any:
     text, content, found = _parse_json(path, data)
     if found == TREE_FORMAT:
         return tree_from_dict(content)
-    if found in RULES_FORMATS:
+    if found == RULES_FORMAT:
         del content
         return _read_rules(path, text).tree
     if not isinstance(content, dict) or not {"_julia_type", "lnr"} & content.keys():

@@ -51,7 +51,7 @@ from secateur.verify.boxes import Possible
 from secateur.verify.fields import check_fields
 
 FORMAT = "secateur-rules"
-VERSION = 3  # drafts had 1 and 2, and lists a format of their own
+VERSION = 3
 # Up to this many conditions of all leaves, lines are written with their conditions and reasons in words.
 WORDED_CONDITIONS = 20_000
 READ_BYTES = 216  # that the five numbers of a condition take at least once they are read again
@@ -59,10 +59,6 @@ VERSION_NUMBER = re.compile("[0-9][0-9A-Za-z.+]{0,30}")  # `verify` repeats it
 FIELDS = (
     *("secateur", "method", "parameters", "budget", "tolerance", "guarantee", "is_ranked", "is_weighted", "of"),
     *("sections", "lines", "leaves", "written", "tree", "approximation", "unseen"),
-)
-DRAFT_OF_LISTS = "'secateur-compact'"
-OF_A_DRAFT = (
-    "This file was written by an early draft of secateur, whose format is no longer read: make the rules again."
 )
 # Fields of rules that are plain already, and those that are objects of plain fields.
 PLAIN = ("leaf_counts", "covered_counts", "leaves", "decided_counts", "target_moments")
@@ -278,14 +274,11 @@ _canonical = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",
 
 def rules_from_json(text: str) -> Rules:
     """Read rules; reject what cannot be rules of their tree."""
-    try:
-        content = read_header(text, FORMAT, VERSION)
-    except FormatError as error:
-        if DRAFT_OF_LISTS in str(error):
-            raise FormatError(OF_A_DRAFT) from error
-        raise
+    content = read_header(text, FORMAT, VERSION)
     if content["version"] < VERSION:
-        raise FormatError(OF_A_DRAFT)
+        raise FormatError(
+            "An older version of secateur wrote this file, in a format that is no longer read: make the rules again."
+        )
     check_fields(content)
     stored = content.pop("digest", None)
     try:

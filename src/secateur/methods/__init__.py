@@ -25,14 +25,6 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 )
 """All methods by name, from the strictest guarantee to none, each with its default settings."""
 _BY_ALIAS = {alias.lower(): method for method in _FOUND for alias in (method.name, *method.aliases)}
-# Methods of earlier drafts, and what to use in their place.
-_RETIRED = {
-    "layered": (
-        "Use 'faithful', which keeps every prediction and every rule's reliability within the tolerance, or "
-        "'budgeted', which deletes more."
-    ),
-    "subtree": "Use 'exact', which keeps every prediction too and deletes all that it did.",
-}
 
 
 def find_method(name: str, settings: Mapping[str, Any] | None = None, *, others: Iterable[str] = ()) -> Method:
@@ -43,8 +35,6 @@ def find_method(name: str, settings: Mapping[str, Any] | None = None, *, others:
     if not isinstance(name, str):
         raise ParameterError(f"Expected the name of a method, found {name!r}. Methods: {', '.join(METHODS)}.")
     wanted = name.strip().lower()
-    if wanted in _RETIRED:
-        raise ParameterError(f"The method {name!r} was retired. {_RETIRED[wanted]}")
     if wanted not in _BY_ALIAS:
         near = get_close_matches(wanted, _BY_ALIAS, n=1, cutoff=0.0)  # an alias may be nearest; its method is named
         hint = did_you_mean(_BY_ALIAS[near[0]].name, METHODS)
