@@ -12,6 +12,7 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_settings import own_settings
+from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 import secateur.methods.budgeted
@@ -78,7 +79,16 @@ def test_quinlan_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], al
     assert deletions(rules) == oracles.delete_quinlan(*problem, alpha, ties)
 
 
-@pytest.mark.parametrize("few_rules", [0, 1000], ids=["pairs", "masks"])
+def test_budgeted_rejects_trees_on_which_it_would_not_end() -> None:
+    X = np.arange(8.0).reshape(-1, 1)
+    model = DecisionTreeClassifier().fit(X, X[:, 0] % 2)
+    with (
+        mock.patch.object(secateur.methods.budgeted, "MOST_RULES", 7),
+        pytest.raises(ParameterError, match="at most 7 leaves, and this one has 8: fit it with max_leaf_nodes"),
+    ):
+        secateur.simplify(model, X, X[:, 0] % 2, method="budgeted", each_leaf=True)
+
+
 @given(
     problem=trees_with_rows(),
     budget=st.sampled_from([0.0, 0.015, 0.1, 0.3, 0.5, 1.0]),
@@ -88,11 +98,9 @@ def test_quinlan_equals_its_slow_version(problem: tuple[Tree, Any, Any, Any], al
     most_values=st.sampled_from([0, 8]),
     most_cells=st.sampled_from([1, 2**24]),
     mask_bytes=st.sampled_from([0, 2**28]),
-    map_bytes=st.sampled_from([0, 20, 2**26]),
 )
 @settings(max_examples=200, deadline=None)
 def test_budgeted_equals_its_slow_version(
-    few_rules: int,
     problem: tuple[Tree, Any, Any, Any],
     budget: float,
     smoothing: float,
@@ -101,7 +109,6 @@ def test_budgeted_equals_its_slow_version(
     most_values: int,
     most_cells: int,
     mask_bytes: int,
-    map_bytes: int,
 ) -> None:
     tree, X, y, w = problem
     with (
@@ -111,8 +118,6 @@ def test_budgeted_equals_its_slow_version(
             MOST_VALUES=most_values,
             MOST_CELLS=most_cells,
             MASK_BYTES=mask_bytes,
-            MAP_BYTES=map_bytes,
-            FEW_RULES=few_rules,
         ),
     ):
         rules = simplify(problem, "budgeted", max_conflict=budget, smoothing=smoothing, tolerance=tolerance)

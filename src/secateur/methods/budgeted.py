@@ -8,14 +8,8 @@ rule, so the rules can differ from the tree only on conflicting rows. Exact dele
 whose deletion meets the fewest further leaves of another class, then to source order, then to the one nearest the root.
 
 What an entry costs is the units of the rows that its deletion would bring into conflict: rows of another class, not in
-conflict yet, that violate this one of the rule's kept conditions and no other. Rules of a small tree are so wide that
-pairs of such a row and an entry are many. There the rows that violate a condition are masks of bits, costs are counted
-from these, and rows that come into conflict are compared with all rules.
-
-In a large tree each pair is *watched*: when the row comes into conflict, the entry gets cheaper. A deletion adds pairs
-for its own rule alone: a row that violated one condition still does, and one that violated the deleted condition and
-another is new. Pairs are found in two steps: bit maps of rows up to some limits of each column tell which rows surely
-violate two conditions; the others are looked at.
+conflict yet, that violate this one of the rule's kept conditions and no other. The rows that violate a condition are
+masks of bits, costs are counted from these, and rows that come into conflict are compared with all rules.
 """
 
 from __future__ import annotations
@@ -28,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.counting.masks import Masks, pack_bits, unpack_bits
+from secateur.errors import ParameterError
 from secateur.kernels import walks
 from secateur.kernels.running import PLAIN_ENTRIES, as_lists, compile_module, is_soon_done, make_box, make_walkable
 from secateur.methods.contract import Asks, Deletions, Knob, Method, Problem, Why, amount, share
@@ -38,8 +33,7 @@ from secateur.tree.tree import Tree
 
 NOT_BLOCKED = -1
 SUM_TOLERANCE = 1e-9  # sums of weights that were taken in different orders differ by less than this share
-FEW_RULES = 1_000  # 10⁶ rows, 50 leaves: 1.5 s by masks, 5.9 s by pairs; 3,676 leaves, 30,000 rows: 17 and 12 s
-MAP_BYTES = 1 << 26  # of the bit maps of rows, for pairs
+MOST_RULES = 5_000  # time grows with the square of the leaves: 3,676 leaves and 30,000 rows take 17 s
 MASK_BYTES = 1 << 28  # of the masks that are kept
 MOST_VALUES = 8  # up to so many different prices of a row, masks are counted; else rows are added up one by one
 MOST_CELLS = 1 << 24  # rows are compared with all conditions for so many pairs at a time
@@ -63,10 +57,14 @@ def spend_budget(
     refuses waits until its own rule has changed, or the one that would contradict it. Given are the training rows that
     rules and their leaves cover by class, after the implied deletions; those of the rules in the end come back, too.
     """
+    if paths.n_rules > MOST_RULES:
+        raise ParameterError(
+            f"'budgeted' takes trees of at most {MOST_RULES:,} leaves, and this one has {paths.n_rules:,}: fit it with "
+            "max_leaf_nodes, or use 'mismatch'."
+        )
     deleted = implied.copy()
     candidates = np.flatnonzero(~deleted & is_open[paths.rule])
-    engine = _Masked if paths.n_rules <= FEW_RULES else _Watched
-    prices = engine(tree, paths, mixture, deleted, candidates)
+    prices = _Prices(tree, paths, mixture, deleted, candidates)
     guard = _Guard(tree, paths, *counted, deleted, tolerance)
     limits = mixture.limits(budget)
     cost, real_cost = prices.cost, prices.real_cost
@@ -137,35 +135,23 @@ def _explain(
 class _Found(NamedTuple):
     """What deleting an entry would do."""
 
-    newly: Any  # rows that come into conflict
+    newly: Masks  # rows that come into conflict
     admitted: NDArray[np.float64]  # training rows that are let in, by their own class
-    rows: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # rows that would violate one kept condition, not two
-    entries: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # which one
 
 
 class _Prices:
-    """What deleting each candidate costs, in units; of a deleted one, what was paid for it."""
+    """What deleting each candidate costs, in units, by masks of the rows that violate each condition.
 
-    def __init__(self, tree: Tree, paths: Paths, mixture: MixedRows) -> None:
-        self._tree, self._paths, self._mixture = tree, paths, mixture
-        self._splits = CodedSplits(tree, mixture.coded)
-        self._class_ids = mixture.class_ids
-        self.cost, self.real_cost = np.zeros((2, len(paths.links)), dtype=np.int64)
-
-    def _admit(self, kind: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Add up training rows by their own class."""
-        label, weight = self._mixture.label[kind], self._mixture.weight[kind]
-        return np.bincount(label, weight, minlength=self._tree.n_classes).astype(np.float64)
-
-
-class _Masked(_Prices):
-    """Prices of a small tree, by masks of the rows that violate each condition."""
+    Of a deleted one: what was paid for it.
+    """
 
     def __init__(
         self, tree: Tree, paths: Paths, mixture: MixedRows, deleted: NDArray[np.bool_], candidates: NDArray[np.int64]
     ) -> None:
-        super().__init__(tree, paths, mixture)
-        self._candidates = candidates
+        self._tree, self._paths, self._mixture, self._candidates = tree, paths, mixture, candidates
+        self._splits = CodedSplits(tree, mixture.coded)
+        self._class_ids = mixture.class_ids
+        self.cost, self.real_cost = np.zeros((2, len(paths.links)), dtype=np.int64)
         self._rows = pack_bits(np.ones(mixture.n_rows, dtype=bool))
         self._foreign = [pack_bits(self._class_ids != class_id) for class_id in range(tree.n_classes)]
         self._trained = pack_bits(mixture.is_trained)
@@ -184,7 +170,8 @@ class _Masked(_Prices):
         let_in = alone & fails[kept.tolist().index(entry)]
         newly = let_in & self._foreign[self._paths.leaf_class[self._paths.rule[entry]]] & ~self._conflict
         kind = self._mixture.kind[np.flatnonzero(unpack_bits(let_in & self._trained, self._mixture.n_rows))]
-        return _Found(newly, self._admit(kind))
+        label, weight = self._mixture.label[kind], self._mixture.weight[kind]
+        return _Found(newly, np.bincount(label, weight, minlength=self._tree.n_classes).astype(np.float64))
 
     def delete(self, entry: int, found: _Found, deleted: NDArray[np.bool_]) -> list[int]:
         """Bring rows into conflict, which makes other deletions cheaper; tell which ones."""
@@ -260,120 +247,6 @@ class _Masked(_Prices):
         alone = fails & matters[number]
         self.cost[kept] -= alone @ self._mixture.mixed_units[kind]
         self.real_cost[kept] -= alone @ self._mixture.real_units[kind]
-
-
-class _Watched(_Prices):
-    """Prices of a large tree, by the pairs of a row and the entry that alone keeps it out."""
-
-    def __init__(
-        self, tree: Tree, paths: Paths, mixture: MixedRows, deleted: NDArray[np.bool_], candidates: NDArray[np.int64]
-    ) -> None:
-        super().__init__(tree, paths, mixture)
-        self._conflict, self._is_trained = np.zeros(mixture.n_rows, dtype=bool), mixture.is_trained
-        self._map()
-        # The pairs that are watched, as a list for each row, from the last to the first.
-        self._last = np.full(mixture.n_rows, -1, dtype=np.int64)
-        self._before, self._entry, self._n_pairs = np.zeros(0, np.int64), np.zeros(0, np.int32), 0
-        for rule in np.unique(paths.rule[candidates]).tolist():
-            rows, kept, fails = self._find(rule, deleted)
-            near = np.flatnonzero(fails.sum(axis=0) == 1)
-            self._watch(rule, rows[near], kept[fails[:, near].argmax(axis=0)])
-
-    def look(self, entry: int, deleted: NDArray[np.bool_]) -> _Found:
-        """Find the rows that a deletion lets in, and those that it leaves to one condition."""
-        rule = int(self._paths.rule[entry])
-        rows, kept, fails = self._find(rule, deleted, entry)
-        own = int(np.searchsorted(kept, entry))
-        rows, fails = rows[fails[own]], fails[:, fails[own]]
-        n_failed = fails.sum(axis=0)
-        let_in, near = rows[n_failed == 1], np.flatnonzero(n_failed == 2)
-        fails = fails[:, near]
-        fails[own] = False
-        newly = let_in[(self._class_ids[let_in] != self._paths.leaf_class[rule]) & ~self._conflict[let_in]]
-        kind = self._mixture.kind[let_in[self._is_trained[let_in]]]
-        return _Found(newly, self._admit(kind), rows[near], kept[fails.argmax(axis=0)])
-
-    def delete(self, entry: int, found: _Found, deleted: NDArray[np.bool_]) -> list[int]:
-        """Bring rows into conflict, and watch those that are left to one condition; tell which entries got cheaper."""
-        self._conflict[found.newly] = True
-        cheaper, rows = [], found.newly
-        pair = self._last[rows]
-        while len(rows := rows[pair >= 0]):
-            pair = pair[pair >= 0]
-            entries, kind = self._entry[pair], self._mixture.kind[rows]
-            still = entries != entry  # what was paid stays
-            for costs, units in (self.cost, self._mixture.mixed_units), (self.real_cost, self._mixture.real_units):
-                np.subtract.at(costs, entries[still], units[kind[still]])
-            cheaper.append(entries[still])
-            pair = self._before[pair]
-        self._watch(int(self._paths.rule[entry]), found.rows, found.entries)
-        return np.unique(np.concatenate(cheaper)).tolist() if cheaper else []
-
-    def _watch(self, rule: int, rows: NDArray[np.int64], entries: NDArray[np.int64]) -> None:
-        """Add the price of rows to the entries that alone keep them out of a rule, and remember them."""
-        matters = (self._class_ids[rows] != self._paths.leaf_class[rule]) & ~self._conflict[rows]
-        rows, entries = rows[matters], entries[matters]
-        kind = self._mixture.kind[rows]
-        np.add.at(self.cost, entries, self._mixture.mixed_units[kind])
-        np.add.at(self.real_cost, entries, self._mixture.real_units[kind])
-        first, self._n_pairs = self._n_pairs, self._n_pairs + len(rows)
-        if self._n_pairs > len(self._before):
-            size = 2 * self._n_pairs
-            self._before, self._entry = np.resize(self._before, size), np.resize(self._entry, size)
-        pairs = np.arange(first, self._n_pairs)
-        self._before[pairs], self._entry[pairs] = self._last[rows], entries
-        self._last[rows] = pairs
-
-    def _find(
-        self, rule: int, deleted: NDArray[np.bool_], leaving: int = -1
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-        """List all rows that violate at most one kept condition of a rule, and perhaps others; and what they fail.
-
-        The kept entries are the rows of what is failed. Where an entry leaves, rows may violate it and one more.
-        """
-        paths, span = self._paths, self._paths.entries(rule)
-        kept = span.start + np.flatnonzero(~deleted[span])
-        once, twice, both, flipped = np.zeros((4, self._n_words), dtype=np.uint64)
-        for entry in kept.tolist():
-            link = int(paths.links[entry])
-            fails = self._maps[self._map_of[link]] if self._map_of[link] >= 0 else None
-            if fails is None or entry == leaving:
-                continue
-            if paths.is_left[link]:  # the map holds those that pass, and perhaps others
-                np.invert(fails, out=flipped)
-                fails = flipped
-            np.bitwise_and(once, fails, out=both)
-            twice |= both
-            once |= fails
-        rows = np.flatnonzero(unpack_bits(~twice, self._mixture.n_rows))
-        links = paths.links[kept]
-        nodes = paths.parent[links]
-        left = self._splits.go_left(nodes, self._mixture.coded.codes[self._splits.column[nodes][:, None], rows])
-        return rows, kept, left != paths.is_left[links][:, None]
-
-    def _map(self) -> None:
-        """Map the rows up to some limits of each column; find for each link a map of rows that surely fail, or pass.
-
-        The link to the right fails for all rows of its map; the link to the left for all that are not in its map.
-        Categories have no map, nor has a link that missing values pass.
-        """
-        tree, coded = self._tree, self._mixture.coded
-        numeric = ~tree.is_leaf & ~tree.is_categorical
-        most = max(1, MAP_BYTES * 8 // max(1, self._mixture.n_rows * len(coded.features)))
-        self._n_words = -(-self._mixture.n_rows // 64)
-        maps: list[Masks] = []
-        self._map_of = np.full(tree.n_nodes, -1, dtype=np.int64)
-        for column, codes in enumerate(coded.codes):
-            nodes = np.flatnonzero(numeric & (self._splits.column == column))
-            limits = np.sort(self._splits.limit[nodes])
-            chosen = np.unique(limits[np.linspace(0, len(limits) - 1, min(most, len(limits))).astype(np.int64)])
-            above = np.searchsorted(chosen, self._splits.limit[nodes])
-            below = np.searchsorted(chosen, self._splits.limit[nodes], side="right") - 1
-            passes = (above < len(chosen)) & (self._splits.missing[nodes] < 0)
-            self._map_of[tree.children_left[nodes[passes]]] = len(maps) + above[passes]
-            self._map_of[tree.children_right[nodes[below >= 0]]] = len(maps) + below[below >= 0]
-            maps += [pack_bits(codes <= limit) for limit in chosen.tolist()]
-        self._maps = np.stack(maps) if maps else np.zeros((0, self._n_words), dtype=np.uint64)
 
 
 @dataclass
