@@ -94,7 +94,7 @@ reproduce-all: .venv/.dev  ## Run every experiment of the paper (minutes; resume
 
 reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets (an hour; resumes in ./reproduction)
 	$(BIN)/secateur reproduce sparse --splits 5
-	$(BIN)/secateur reproduce readings
+	$(BIN)/python -m benchmarks.paper.readings
 	$(BIN)/secateur reproduce beyond
 
 kills: .venv/.dev  ## Kill writing commands N times and look at what they leave (N=2000: half an hour; resumes in kills.jsonl)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.paper.evidence import ARM_NAMES, Evidence
+from benchmarks.paper.readings import LEAF_TIES, SINGLE_CONDITIONS
 from benchmarks.paper.stored import load_study
 from secateur.lab.protocol import ARMS, DATASETS, GRID, N_SPLITS, TOLERANCES, Arm
-from secateur.lab.readings import LEAF_TIES, SINGLE_CONDITIONS
 from secateur.lab.summary import HEADLINES, compare, expected_by_dataset, summarize
 
 

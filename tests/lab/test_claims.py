@@ -13,10 +13,10 @@ from benchmarks.paper.documents import PAGES, fill_page, make_blocks, make_index
 from benchmarks.paper.evidence import Evidence
 from benchmarks.paper.figures import FIGURES
 from benchmarks.paper.open_points import OPEN_POINTS, count_nearest
+from benchmarks.paper.readings import LEAF_TIES, SINGLE_CONDITIONS
 from benchmarks.paper.stored import load_study
 from benchmarks.paper.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 from secateur.lab.protocol import ARMS, DATASETS
-from secateur.lab.readings import LEAF_TIES, SINGLE_CONDITIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -18,11 +18,11 @@ from stored_results import skip_if_older
 from typer.testing import CliRunner
 
 import secateur
-from benchmarks.paper import figures
+from benchmarks.paper import figures, readings
 from benchmarks.paper.stored import load_study, load_table, load_versions, store_run
 from secateur.cli.main import app
 from secateur.datasets import load
-from secateur.lab import exhibits, pages, protocol, readings, runtime, summary
+from secateur.lab import exhibits, pages, protocol, runtime, summary
 from secateur.lab.protocol import ARMS, METRICS, PAPER, TOLERANCES, Study, find_arm, run_split
 from secateur.lab.summary import STORED, load_counted
 

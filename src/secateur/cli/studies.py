@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from secateur.lab.pages import Page
     from secateur.lab.rulebench.results import Results
 
-Experiment = StrEnum("Experiment", "deterministic cart optimal sparse runtime exhibits readings beyond regression all")
+Experiment = StrEnum("Experiment", "deterministic cart optimal sparse runtime exhibits beyond regression all")
 ARMS = ("cart", "optimal")
 METRICS = ("read", "conflict", "auc_kept", "unchanged")
 BESIDE = ("exact", "mismatch (M1-P)", "list")  # what a method of one's own is compared with
@@ -120,15 +120,15 @@ def reproduce_command(
 ) -> None:
     """Run experiments of the paper again and print their numbers beside ours.
 
-    `all` runs those of the paper. `sparse` deletes from trees that STreeD and ConTree prove optimal, `readings`
-    measures other readings of what the paper leaves open, and `beyond` every method and setting of secateur on its data
-    sets, lists beside pruning, and the table of `regression`: lists of regression trees on ten targets.
+    `all` runs those of the paper. `sparse` deletes from trees that STreeD and ConTree prove optimal, and `beyond`
+    measures every method and setting of secateur on its data sets, lists beside pruning, and the table of `regression`:
+    lists of regression trees on ten targets.
 
     A run that was stopped goes on where it was: finished splits are kept in the output directory, and reused as long as
     no source file changes that decides results.
     """
     study.choose_datasets()  # find a slip before the work
-    ours = {Experiment.sparse, Experiment.readings, Experiment.beyond, Experiment.regression}
+    ours = {Experiment.sparse, Experiment.beyond, Experiment.regression}
     wanted = set(Experiment) - ours if experiment is Experiment.all else {experiment}
     code = 0
     pages: list[Page] = []
@@ -137,7 +137,7 @@ def reproduce_command(
         code = _deterministic(study, write=experiment is not Experiment.deterministic or study.output is not None)
     pages += _arms(study, [name for name in ARMS if name in wanted])
     wanted |= {Experiment.regression} if Experiment.beyond in wanted else set()
-    for run in (_sparse, _runtime, _exhibits, _readings, _beyond, _regression):
+    for run in (_sparse, _runtime, _exhibits, _beyond, _regression):
         if run.__name__[1:] in wanted:
             pages += run(study)
     if pages:
@@ -173,19 +173,6 @@ def _sparse(study: Study) -> list[Page]:
         require_solver(name)
         arm, results = study.run_arm(name, f"trees of {name}", study=SPARSE)
         pages.append(sparse_page(arm, results))
-    return pages
-
-
-def _readings(study: Study) -> list[Page]:
-    from secateur.lab.protocol import TOLERANCES
-    from secateur.lab.readings import READINGS, fit_readings, readings_page
-    from secateur.lab.summary import summarize
-
-    pages = []
-    for name in ARMS:
-        arm, ours = study.run_arm(name, f"{name} arm")
-        _, others = study.run_arm(name, f"readings, {name} arm", study=READINGS)
-        pages.append(readings_page(arm, fit_readings(arm, others, summarize(ours, arm.learner, TOLERANCES))))
     return pages
 
 

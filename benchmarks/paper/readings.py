@@ -3,18 +3,31 @@
 - Quinlan's procedure with ``ties="leaf"``; ours breaks ties (equal certainty factor, equal p) towards the root.
 - Izza's procedure with single conditions as its unit, which is our ``exact``; ours drops whole features.
 - How often a precision is undefined, because no test row is predicted to be of that class; ours is then 0.
+
+``python -m benchmarks.paper.readings`` measures them, beside what ``secateur reproduce all`` wrote.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import secateur
 from secateur.datasets import Dataset
-from secateur.lab.pages import FAR, Page
-from secateur.lab.protocol import TOLERANCES, Arm, Study, measure_rules, split_rows
+from secateur.lab.pages import FAR
+from secateur.lab.protocol import (
+    DATASETS,
+    N_SPLITS,
+    TOLERANCES,
+    Arm,
+    Study,
+    find_arm,
+    measure_rules,
+    run_arm,
+    split_rows,
+)
 from secateur.lab.summary import HEADLINES, compare, describe_rows, list_rows
 
 LEAF_TIES, SINGLE_CONDITIONS = "Quinlan, ties to the leaf", "Izza, single conditions"
@@ -74,12 +87,14 @@ def _fit(reading: str, table: list[dict[str, Any]], beside: str) -> Fit:
     return Fit(reading, len(distances), rms, sum(abs(distance) > FAR for distance in distances))
 
 
-def readings_page(arm: Arm, fits: Sequence[Fit]) -> Page:
-    """Show how near each reading comes to the paper."""
-    return Page(
-        f"Other readings, {arm.learner}",
-        f"{arm.title}; RuleIRC, IRC/rule, ΔAccuracy, conflict and MacroDev of every data set, beside the paper's "
-        f"{arm.beside} columns",
-        ("reading", "numbers", "root mean square of diff/SE", f"beyond {FAR:g} SE"),
-        tuple((fit.reading, str(fit.n_numbers), f"{fit.rms:.2f}", str(fit.n_far)) for fit in fits),
-    )
+RUN: dict[str, Any] = {"n_jobs": 2, "data_dir": None, "progress": print}
+
+
+def main() -> None:
+    """Measure the other readings on both arms; finished splits in ./reproduction are reused."""
+    for name in ("cart", "optimal"):
+        run_arm(find_arm(name, None), DATASETS, N_SPLITS, Path("reproduction"), study=READINGS, **RUN)
+
+
+if __name__ == "__main__":
+    main()
