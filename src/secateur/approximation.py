@@ -49,6 +49,7 @@ MOST_CELLS = 1 << 25  # of all neighbours together: a wide table gets fewer of t
 AS_GOOD_AS_EQUAL = 0.001  # of a fidelity by folds: for less, nobody reads a longer list
 # What is only known with labels, of classes and of values.
 OF_LABELS = ("n_right", "n_model_right", "guess", "distances.rules_r2", "distances.model_r2")
+N_LENGTHS, MOST_LEAVES = 6, 64  # lists of other lengths to show beside the chosen one, and leaves of their trees
 IN_MEMORY = "A model is asked about rows in memory"
 MEASURED = {
     "model": "model",
@@ -161,11 +162,15 @@ def approximate(
     if gives_values:
         form = {"tolerance": settle_tolerance(asked_tolerance, float(np.std(labels)))}
     make = partial(simplify, X=rows.building.native, y=labels, class_names=class_names, **form)
-    rules, expected = grower.choose(replace(wanted, form=form), seed, make)
-    measured = _measure(
-        rules, rows, asked.ask(rows.held.copy(), n_held), growing.name_model(model), expected, wanted.fidelity
-    )
-    return rules.change(fidelity=replace(measured, n_building=n_building, n_neighbours=n_neighbours, seed=rows.seed))
+    (rules, expected), others = grower.choose(replace(wanted, form=form), seed, make)
+    said, name = asked.ask(rows.held.copy(), n_held), growing.name_model(model)
+
+    def measure(one: Rules, promised: float) -> Fidelity:
+        found = _measure(one, rows, said, name, promised, wanted.fidelity)
+        return replace(found, n_building=n_building, n_neighbours=n_neighbours, seed=rows.seed)
+
+    lengths = tuple(one.change(fidelity=measure(one, promised)) for one, promised in others)
+    return rules.change(fidelity=replace(measure(rules, expected), lengths=lengths))
 
 
 def recount_fidelity(rules: Rules, model: Any, X: Any, y: Any = None) -> tuple[Comparison, GivenRows | None]:
@@ -389,8 +394,10 @@ class _Grower:
     classes: list[Any]
     names: tuple[str, ...] | None
 
-    def choose(self, wanted: _Wanted, seed: int, make_list: Callable[[Tree], Rules]) -> tuple[Rules, float]:
-        """Choose the number of leaves, and give the list and the fidelity that folds promise for it."""
+    def choose(
+        self, wanted: _Wanted, seed: int, make_list: Callable[[Tree], Rules]
+    ) -> tuple[tuple[Rules, float], list[tuple[Rules, float]]]:
+        """Choose the number of leaves; give the list and the fidelity that folds promise, and some of other lengths."""
         sizes = wanted.sizes
         n_real = len(self.codes) - len(self.neighbours_of)
         weights = np.append(np.ones(n_real), np.full(len(self.neighbours_of), growing.NEIGHBOUR_WEIGHT))
@@ -435,7 +442,11 @@ class _Grower:
                 f"reaches {finish(best)[1]:.3f} there.",
                 stacklevel=3,
             )
-        return finish(best)
+        most = max(sum(size <= MOST_LEAVES for size in sizes) - 1, 0)
+        made = {finish(best)[0].n_conditions: finish(best)}
+        for place in np.unique(np.linspace(min(1, most), most, N_LENGTHS).round().astype(int)).tolist():
+            made.setdefault(finish(place)[0].n_conditions, finish(place))
+        return finish(best), [made[length] for length in sorted(made) if made[length] is not finish(best)]
 
 
 def _find_loss(rules: Rules) -> float:

@@ -139,7 +139,7 @@ def complete(tree: Tree, row: Any, unknown: list[int]) -> Any:
         limits = np.unique(tree.upper[(tree.feature == feature) & ~tree.is_leaf]) if levels is None else ()
         with np.errstate(over="ignore"):
             known += [value for limit in limits for value in (limit, float(np.nextafter(kind(limit), kind(np.inf))))]
-        known += [] if levels is None else list(range(len(levels) + 1))
+        known += [0.0] if levels is None else list(range(len(levels) + 1))  # also beside a limit of infinity
         values.append([value for value in known if not math.isinf(value)])
     made = np.array([row] * math.prod(map(len, values)))
     made[:, unknown] = list(itertools.product(*values))

@@ -76,6 +76,7 @@ def render_page(summary: Mapping[str, Any]) -> str:
 @cache
 def _read_sources() -> tuple[str, str]:
     style, *parts = (_shrink((TEMPLATES / name).read_text(encoding="utf-8")) for name in ("style.css", *SCRIPTS))
+    style = re.sub(r"/\*.*?\*/|\s*([{};,])\s*", r"\1", style)  # no text in it has these signs
     numbers = f"LONG = {LONG}, N_COLOURS = {N_COLOURS}, FEW_ROWS = {FEW_ROWS}, DENSE = {DENSE}"
     return style, "\n".join(["(() => {", '"use strict";', f"const {numbers};", *parts, "})();\n"])
 

@@ -178,7 +178,7 @@ def _describe_trust(rules: Rules, at_hand: RowsAtHand, audit: Audit | None) -> t
     """Say how far a list agrees with the tree, and how often it is right; of an approximation, with its model."""
     if rules.fidelity is not None:
         _, (first, *others) = describe_fidelity(rules)
-        return first, " ".join(others)
+        return first, "\n".join(others)
     if audit is None:
         return describe_faithful(rules), "No rows are at hand, so how often this is right is unknown."
     is_told = rules.unseen is not None or at_hand.is_training

@@ -41,6 +41,8 @@ from secateur.words.reasons import list_facts
 FORMAT = 3
 MOST_PROVED = 300  # leaves; of more, a proof takes longer than the page
 MOST_COPIED, LONGEST_COPY = 100, 40_000
+LONGEST = 230_000  # of a summary with lists of other lengths, as JSON
+SHARED = ("lists", "list", "parts", "splits")  # the trees of all lengths have their first nodes in common
 
 # Up to FULLY_TOLD conditions every list and every leaf carries its reasons; up to MOST_TOLD
 # the list that is shown first carries its reasons.
@@ -98,7 +100,7 @@ def summarize(
     minded += [ROUNDED] if rounds_a_number(whole, whole) else []
     of = given.making.of if whole.tree.n_classes == 2 else None
     answer = describe_answer(whole, at_hand, audits[place], target, len(form["fields"]), of)
-    return {
+    summary = {
         "format": FORMAT,
         "version": __version__,
         "title": title or (f"What decides {target}" if target else untitled),
@@ -110,7 +112,7 @@ def summarize(
         "answer": answer if fidelity is None else {**answer, "predicted": fidelity["first"]},
         "fidelity": fidelity,
         "lists": [
-            describe_list(made, at_hand, audit, texts if tell else None)
+            {**describe_list(made, at_hand, audit, texts if tell else None), "fidelity": fidelity}
             for made, audit, tell in zip(lists, audits, told, strict=True)
         ],
         "list": place,
@@ -153,7 +155,25 @@ def summarize(
         "form": form,
         "reasons": texts.listed,
         "phrases": texts.phrases,
+        "parts": None,
     }
+    if rules.fidelity is not None and rules.fidelity.lengths:
+        same: Any = {"sample_weight": sample_weight, "target": target, "title": title, "notes": notes}
+        _add_lengths(summary, [summarize(one, X, y, **same) for one in rules.fidelity.lengths])
+    return summary
+
+
+def _add_lengths(summary: dict[str, Any], others: list[dict[str, Any]]) -> None:
+    """Put lists of other lengths beside the given one, with what else their trees change, as long as that is short."""
+    room, parts = LONGEST - len(json.dumps(summary)), [(summary["lists"], dict[str, Any]())]
+    for other in others:
+        changed = {name: own for name, own in other.items() if name not in SHARED and own != summary[name]}
+        room -= len(json.dumps([other["lists"], changed]))
+        parts += [(other["lists"], changed)] if room > 0 else []
+    parts.sort(key=lambda part: part[0][0]["n_conditions"])
+    summary |= {"lists": [one for (one,), _ in parts], "parts": [part for _, part in parts]}
+    summary["list"] = summary["parts"].index({})
+    summary["splits"] = max((summary, *others), key=lambda one: len(one["splits"]))["splits"]
 
 
 def find_list(rules: Rules, X: Any = None, y: Any = None, sample_weight: Any = None) -> tuple[Rules, RowsAtHand]:
@@ -248,6 +268,11 @@ def describe_fidelity(rules: Rules) -> dict[str, Any] | None:
         "n_rows": found.n_rows,
         "share": 100.0 * found.share,
         "interval": [100.0 * limit for limit in round_outwards(found.interval)],
+        "n_leaves": rules.tree_rules,
+        "by_class": [
+            {"rows": one.n_rows, "share": one.share, "limits": one.interval and list(round_outwards(one.interval))}
+            for one in found.by_class
+        ],
         "accuracy": None if found.n_right is None else 100.0 * found.n_right / found.n_rows,
         "model_accuracy": None if found.n_model_right is None else 100.0 * found.n_model_right / found.n_rows,
         "first": " ".join(before),

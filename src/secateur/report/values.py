@@ -19,6 +19,7 @@ from secateur.words.plain_words import read_amount
 
 N_BINS = 40
 WIDTH, HEIGHT = 260, 34
+TOLD = ("n_rules", "n_conditions", "lines", "fidelity")
 SHOWN = {"number": "number", "heading": "heading", "value": "class_name", "asked": "asked", "rows": "rows"}
 
 
@@ -72,6 +73,12 @@ def summarize_values(
         "title": title or (f"What decides {target}" if target else "The rules of a regression tree"),
         "before": [describe_values(rules, "These rules predict", target)] if rules.fidelity is None else listing.before,
         "n_rules": len(rules),
+        "n_conditions": rules.n_conditions,
+        "fidelity": rules.fidelity and str(rules.fidelity).partition(": ")[2],
+        "lengths": [
+            {name: own for name, own in summarize_values(one).items() if name in TOLD}
+            for one in (rules.fidelity.lengths if rules.fidelity is not None else ())
+        ],
         "n_leaves": rules.tree_rules,
         "lines": [
             {

@@ -6,7 +6,7 @@ tolerance of the list, and R² of the rules' values as guesses of the model's is
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,6 +108,8 @@ class Fidelity:
         Of values on the held-out rows: the ``tolerance``; the ``mean`` and the ``largest`` distance between rules and
         model; ``r2`` of the rules for the model's values, and ``rules_r2`` and ``model_r2`` of both for the targets.
         None where there is no spread, or no target. None for classes.
+    lengths : tuple of Rules
+        Lists of other lengths, the shortest first, each with its fidelity on the same held-out rows; a file has none.
     """
 
     model: str
@@ -124,6 +126,7 @@ class Fidelity:
     guess: tuple[str, int] | None = None
     seed: int | None = None
     distances: Mapping[str, float | None] | None = None
+    lengths: tuple[Rules, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.counts, self.class_ids, self.leaf_counts, self.leaf_ids):

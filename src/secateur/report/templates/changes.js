@@ -2,8 +2,6 @@
 // asks of it, so the fields that must change are those with a condition on the path that the row does not meet: the
 // fewest of them over all leaves of another class is exact.
 
-const fieldOfFeature = new Map();
-data.form.fields.forEach((field, place) => { for (const feature of field.features) fieldOfFeature.set(feature, place); });
 const fieldOfLink = (link) => fieldOfFeature.get(tree.feature[parent[link]]);
 
 // What the links on one field leave it: limits of a number, or the places of labels; and whether it may be missing.

@@ -28,7 +28,10 @@ function showChart() {
   const lists = data.lists;
   const signed = (value) => (value === 0 ? "0" : `${value > 0 ? "+" : "−"}${number(Math.abs(value))}`);
   const panels = [panel("Conditions", "", lists.map((list) => list.n_conditions), [0, Math.max(1, ...lists.map((list) => list.n_conditions))], count)];
-  if (lists.every((list) => list.measured)) {
+  if (data.fidelity) {
+    const same = lists.map((list) => list.fidelity.share);
+    panels.push(panel("Same answer as the model", "% of held-out rows", same, [Math.floor(Math.min(...same)), 100], number));
+  } else if (lists.every((list) => list.measured)) {
     const differs = lists.map((list) => list.measured.disagreement);
     const changes = lists.map((list) => list.measured.delta_accuracy);
     const reach = Math.max(1, Math.ceil(Math.max(...changes.map(Math.abs))));

@@ -1,20 +1,28 @@
 // What the page knows, and what follows from it: paths, conditions in words, and where a row goes.
 
 const data = JSON.parse(document.getElementById("secateur-data").textContent);
-const tree = data.tree;
-const nRules = data.rules.length;
-const isNarrowFloat = tree.dtype === "float32";
+const isNarrowFloat = data.tree.dtype === "float32";
+let tree, nRules, parent, isLeft, ruleOfLeaf, leftCodes, goneOf, fieldOfFeature;
 
-const parent = new Int32Array(tree.left.length).fill(-1);
-const isLeft = new Uint8Array(tree.left.length);
-tree.left.forEach((child, node) => {
-  if (child < 0) return;
-  parent[child] = parent[tree.right[node]] = node;
-  isLeft[child] = 1;
-});
-const ruleOfLeaf = new Map(data.rules.map((rule, place) => [rule.leaf, place]));
-const leftCodes = new Map(Object.entries(tree.codes).map(([node, codes]) => [Number(node), new Set(codes)]));
-const goneOf = data.rules.map((rule) => new Set(rule.deleted));
+// Lists that approximate a model have a tree each; what that changes is one part of the data.
+const whole = { ...data };
+function takePart(place) {
+  Object.assign(data, whole, data.parts?.[place]);
+  tree = data.tree;
+  nRules = data.rules.length;
+  parent = new Int32Array(tree.left.length).fill(-1);
+  isLeft = new Uint8Array(tree.left.length);
+  tree.left.forEach((child, node) => {
+    if (child < 0) return;
+    parent[child] = parent[tree.right[node]] = node;
+    isLeft[child] = 1;
+  });
+  ruleOfLeaf = new Map(data.rules.map((rule, at) => [rule.leaf, at]));
+  leftCodes = new Map(Object.entries(tree.codes).map(([node, codes]) => [Number(node), new Set(codes)]));
+  goneOf = data.rules.map((rule) => new Set(rule.deleted));
+  fieldOfFeature = new Map(data.form.fields.flatMap((field, at) => field.features.map((feature) => [feature, at])));
+}
+takePart(data.list);
 
 // A number as the tree holds it.
 const asHeld = (value) => (isNarrowFloat ? Math.fround(value) : value);

@@ -15,9 +15,10 @@ let layout = null;
 let canvas = null;
 let waitingFrame = 0;
 
-const nLeaves = new Int32Array(tree.left.length);
-for (let node = tree.left.length - 1; node >= 0; node--) {
-  nLeaves[node] = isLeaf(node) ? 1 : nLeaves[tree.left[node]] + nLeaves[tree.right[node]];
+let nLeaves = null;
+function countLeaves() {
+  nLeaves = new Int32Array(tree.left.length);
+  for (let node = tree.left.length - 1; node >= 0; node--) nLeaves[node] = isLeaf(node) ? 1 : nLeaves[tree.left[node]] + nLeaves[tree.right[node]];
 }
 const nodeRows = (node) => tree.rows?.[node] ?? null;
 
@@ -391,10 +392,20 @@ function startPointer() {
   }, { passive: false });
 }
 
-function startTree() {
-  canvas = byId("tree-canvas");
+// Another tree is drawn from its root again.
+function takeTree() {
+  Object.assign(view, { at: 0, isPicked: false });
+  countLeaves();
   openFirst();
   arrange();
+  byId("tree-path").replaceChildren();
+  sizeFrame();
+  fit(false);
+}
+
+function startTree() {
+  canvas = byId("tree-canvas");
+  takeTree();
   byId("tree-in").addEventListener("click", () => zoom(1.25));
   byId("tree-out").addEventListener("click", () => zoom(0.8));
   byId("tree-fit").addEventListener("click", () => fit(true));
@@ -409,9 +420,8 @@ function startTree() {
   });
   startPointer();
   new ResizeObserver(redraw).observe(canvas);
+  onPart.push(takeTree);
   onList.push(() => { showPath(); redraw(); });
   onLine.push(redraw);
   showPath();
-  sizeFrame();
-  fit(false);
 }

@@ -108,4 +108,5 @@ function startLeaves() {
   addEventListener("keydown", (event) => { if (event.key === "Escape") document.activeElement?.closest?.(".cond")?.blur(); });
   // Nobody looks at what is folded away: the table is made when it is opened.
   byId("leaves").addEventListener("toggle", showRules, { once: true });
+  onPart.push(() => { searchTexts.clear(); opened.clear(); again(); });
 }

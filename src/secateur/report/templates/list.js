@@ -180,10 +180,26 @@ function moreRow(section, rest) {
 
 const budgetText = (list) => (list.is_edited ? "Edited" : list.is_exact ? "Exact" : list.budget ? `Up to ${number(100 * list.budget)} % may differ` : `As ${data.method.name}`);
 
+const agreementText = ({ n_rows: rows, interval: [low, high] }) => `of ${count(rows)} rows held out; 95 % interval ${fixed(low, 1)} to ${fixed(high, 1)} %`;
+const agreesText = ({ fidelity: { share: own, interval: [low, high] } }) => `same answer as the model for ${percent(own)} (${fixed(low, 1)} to ${fixed(high, 1)})`;
+
+// What the page says beside the list, of a list with another tree.
+function showPart() {
+  byId("predicted").textContent = data.answer.predicted;
+  byId("meta").replaceChildren(...[...data.meta.told, data.meta.proved && `✓ ${data.meta.proved}`].filter(Boolean).flatMap((told) => [make("span", {}, told), " "]));
+  const { used, unused, n } = data.columns;
+  byId("columns").replaceChildren(make("summary", {}, `Columns: ${used.length} of ${n} used`), make("p", {}, `${used.join(", ")}.${unused.length ? ` Not used: ${unused.join(", ")}.` : ""}`));
+  for (const one of document.querySelectorAll("[data-size]")) one.textContent = count(data.size[one.dataset.size]);
+}
+
 function showNumbers() {
   const list = listNow();
   const { measured } = list;
-  if (!data.fidelity) {
+  if (data.fidelity) {
+    byId("fig-same").textContent = percent(data.fidelity.share);
+    byId("fig-same-of").textContent = agreementText(data.fidelity);
+    if (data.fidelity.accuracy !== null) byId("fig-right").textContent = percent(data.fidelity.accuracy);
+  } else {
     byId("fig-right").textContent = measured ? percent(measured.accuracy) : "–";
     if (list.interest) {
       byId("fig-found").textContent = list.interest.recall === null ? "–" : percent(list.interest.recall);
@@ -205,18 +221,19 @@ function showNumbers() {
   byId("cautions").replaceChildren(...list.cautions.map((one) => make("p", {}, one)));
   if (data.lists.length < 2) return;
   const slider = byId("slider");
-  const same = list.is_exact ? "as the tree, always" : measured ? `differs on ${percent(measured.disagreement)}` : "";
-  const right = measured ? `accuracy ${points(measured.delta_accuracy)} points` : "";
-  const said = [budgetText(list), plural(list.lines.length, "line", "lines"), same, right].filter(Boolean).join(" · ");
+  const same = list.fidelity ? agreesText(list) : list.is_exact ? "as the tree, always" : measured ? `differs on ${percent(measured.disagreement)}` : "";
+  const right = measured && !list.fidelity ? `accuracy ${points(measured.delta_accuracy)} points` : "";
+  const said = [list.fidelity ? "" : budgetText(list), plural(list.lines.length, "line", "lines"), same, right].filter(Boolean).join(" · ");
   slider.value = state.place;
   slider.setAttribute("aria-valuetext", said);
   byId("slider-said").textContent = said;
   byId("dial-open").textContent = `${plural(list.lines.length, "line", "lines")} · ${list.is_exact ? "exact" : measured ? `differs on ${percent(measured.disagreement)}` : "not exact"} · right ${measured ? percent(measured.accuracy) : "–"}`;
   byId("slider-back").disabled = state.place === data.list;
-  document.querySelectorAll("#positions .numbers tbody tr").forEach((row, place) => row.classList.toggle("current", data.lists.length - 1 - place === state.place));
+  document.querySelectorAll("#positions .numbers tbody tr").forEach((row, place) => row.classList.toggle("current", (data.fidelity ? place : data.lists.length - 1 - place) === state.place));
 }
 
 function startList() {
+  onPart.push(showPart);
   onList.push(() => { openSections.clear(); showList(); showIndex(); showNumbers(); });
   byId("list-search").addEventListener("input", (event) => { sought.words = event.target.value.trim(); showList(); });
   showIndex();
@@ -237,6 +254,7 @@ function startList() {
   showList();
   showNumbers();
   if (data.lists.length < 2) return;
+  byId("positions").open = false; // open for readers without a slider
   byId("slider").addEventListener("input", (event) => moveTo(Number(event.target.value)));
   byId("slider-back").addEventListener("click", () => moveTo(data.list));
   byId("dial-open").addEventListener("click", () => {

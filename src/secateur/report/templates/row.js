@@ -56,7 +56,7 @@ function fieldElement(field, place) {
   const row = make(
     "div",
     { class: "field", "data-field": place },
-    make("label", { for: id, dir: "auto", title: field.name.length > 60 ? field.name.slice(0, 2000) : null }, field.unit ? `${field.name} (${field.unit})` : field.name),
+    make("label", { for: id, dir: "auto", "data-name": field.name, title: field.name.length > 60 ? field.name.slice(0, 2000) : null }, field.unit ? `${field.name} (${field.unit})` : field.name),
     input,
     make("label", { class: "lock", title: "Cannot change" }, lock, " lock"),
     absent ? make("label", { class: "absent" }, absent, " missing") : null,
@@ -228,10 +228,26 @@ function showVerdict() {
   showLetter(found);
 }
 
-function startRow() {
-  byId("row-fields").append(...data.form.fields.map(fieldElement));
+function makeForm() {
+  byId("row-fields").replaceChildren(...data.form.fields.map(fieldElement));
   const withExample = data.rules.map((_, rule) => rule).filter((rule) => data.rules[rule].example !== null).slice(0, 500);
-  byId("row-pick").append(make("option", { value: "" }, "choose a leaf"), ...withExample.map((rule) => make("option", { value: rule }, `leaf ${data.rules[rule].leaf}: ${shorten(className(rule), 40)}`)));
+  byId("row-pick").replaceChildren(make("option", { value: "" }, "choose a leaf"), ...withExample.map((rule) => make("option", { value: rule }, `leaf ${data.rules[rule].leaf}: ${shorten(className(rule), 40)}`)));
+}
+
+// Another list may ask for other columns; what was entered for each stays.
+const entered = new Map();
+function keepEntries() {
+  const isExample = byId("try").classList.contains("example");
+  document.querySelectorAll("#row-fields .field > label:first-child").forEach((label, place) => { entered.set(label.dataset.name, [entries[place], locked.has(place)]); });
+  locked.clear();
+  makeForm();
+  data.form.fields.forEach((field, place) => { if (entered.get(field.name)?.[1]) { locked.add(place); byId(`field-${place}-lock`).checked = true; } });
+  setEntries(data.form.fields.map((field) => (entered.has(field.name) ? entered.get(field.name)[0] : isExample ? field.usual : undefined)), isExample);
+}
+
+function startRow() {
+  makeForm();
+  onPart.push(keepEntries);
   byId("row-pick").addEventListener("change", (event) => { if (event.target.value !== "") setEntries(exampleOf(Number(event.target.value)), true); });
   byId("row-usual").addEventListener("click", () => { byId("row-pick").value = ""; setEntries(data.form.fields.map((field) => field.usual), true); });
   byId("row-form").addEventListener("submit", (event) => event.preventDefault());

@@ -2,6 +2,7 @@
 // it asks to be told.
 
 const state = { place: data.list, pointed: null, opened: null, edited: null };
+const onPart = []; // another tree, with another list
 const onList = [];
 const onLine = [];
 
@@ -9,8 +10,13 @@ const listNow = () => (state.edited && state.place === data.list ? state.edited 
 const lineLit = () => state.pointed ?? state.opened;
 
 function moveTo(place) {
+  const isOther = data.parts && place !== state.place;
   state.place = place;
   state.pointed = state.opened = null;
+  if (isOther) {
+    takePart(place);
+    for (const tell of onPart) tell();
+  }
   for (const tell of onList) tell();
 }
 
