@@ -106,6 +106,7 @@ def test_the_page_edits_and_counts_as_python_does(browser: Any, tmp_path: Path, 
                 assert told["differs"] == price.differs
                 assert told["caught"] == price.caught.tolist()
                 assert told["lost"] == price.lost.tolist()
+                assert (told.get("off"), told.get("largest")) == (price.off, pytest.approx(price.largest))
             decided = edited.class_ids[edited.apply(new)]
             for row, told_class in zip(new, decided.tolist(), strict=True):
                 own = oracles.tree_class(tree, row)

@@ -79,6 +79,7 @@ def test_any_edits_decide_and_cost_what_a_plain_list_does(data: st.DataObject) -
             found[said, given_class, own] += weight * (said != given_class)
         assert np.allclose(price.changed, found)
         assert price.rows == pytest.approx(float(np.sum(heavy)))
+        check_off(rules, edited, price, matrix, decided, heavy)
         lost = [sum(found[c, g, c] for g in range(tree.n_classes)) for c in range(tree.n_classes)]
         assert price.lost.tolist() == pytest.approx(lost)
     proof = edited.verify()
@@ -94,6 +95,48 @@ def test_any_edits_decide_and_cost_what_a_plain_list_does(data: st.DataObject) -
     stored = secateur.Rules.from_json(edited.to_json())
     assert stored.to_json() == edited.to_json()
     assert stored.verify(rows, labels, sample_weight=weights).ok
+
+
+def check_off(rules: secateur.Rules, edited: secateur.Rules, price: Any, matrix: Any, decided: Any, heavy: Any) -> None:
+    """Count the rows that are off one by one, by what the edited list and the leaves say of them."""
+    if not rules.keeps_shares:
+        assert price.off is price.largest is None
+        return
+    off, largest, own = 0.0, 0.0, dict(zip(rules.paths.leaf_ids.tolist(), rules.value_counts.tolist(), strict=True))
+    told = edited.predict_proba(matrix)
+    for row, given_class, said_shares, weight in zip(matrix, decided, told, heavy, strict=True):
+        said, counts = oracles.tree_class(rules.tree, row), own[oracles.walk(rules.tree, row)]
+        moved = abs(said_shares[said] - (counts[said] / sum(counts) if sum(counts) else 0))
+        largest = max(largest, moved)
+        off += weight * (said != given_class or moved > rules.tolerance + 1e-9)
+    assert price.off == pytest.approx(off)
+    assert price.largest == pytest.approx(largest)
+
+
+def test_a_price_tells_of_probabilities_that_move() -> None:
+    """A list whose classes are all alike is made for its probabilities, so an edit that moves them is not free."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(3000, 4))
+    y = np.where(random.random(3000) < 0.05 + 0.3 * ((rows[:, 0] > 1) & (rows[:, 1] > 0)), "yes", "no")
+    model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=20, random_state=0).fit(rows[:2000], y[:2000])
+    rules = secateur.simplify(model, rows[:2000], y[:2000], tolerance=0.03).measure(rows[2000:], y[2000:])
+    edited = rules.strike(0)
+    both = [(edited.price, rows[:2000]), (edited.unseen_price, rows[2000:])]
+    moved = [np.abs(edited.predict_proba(part) - model.predict_proba(part)).max(axis=1) for _, part in both]
+    for (price, _), far in zip(both, moved, strict=True):
+        assert price is not None
+        assert price.differs == 0
+        assert price.off == (far > 0.03).sum() > 20
+        assert price.largest == pytest.approx(far.max())
+    off, most = [(far > 0.03).sum() for far in moved], 100 * max(far.max() for far in moved)
+    assert (
+        f"a probability by more than 3 points, on {off[0]} and {off[1]} (at most {most:.3g} points)" in edited.guarantee
+    )
+    assert f"is off on {off[0]} (recounted)" in str(edited.verify())
+    again = edited.strike(0)
+    assert again.price is not None
+    assert again.price.off is not None
+    assert secateur.Rules.from_json(again.to_json()).guarantee == again.guarantee
 
 
 @settings(max_examples=100)
@@ -194,6 +237,11 @@ def test_an_edited_list_loses_its_promises_everywhere() -> None:
         (lambda content: content.pop("edits"), "but its leaf"),
         (lambda content: content["edits"]["training"].update(changed=[]), "said to change"),
         (lambda content: content["edits"]["unseen"].update(rows=7.0), "said to change"),
+        (lambda content: content["edits"]["unseen"].update(off=999.0), "expected numbers of rows"),
+        (lambda content: content["edits"]["training"].update(off=0.0), "said to change"),
+        (lambda content: content["edits"]["unseen"].update(largest=0.0), "said to change"),
+        (lambda content: [content["edits"]["training"].pop(name) for name in ("off", "largest")], "said to change"),
+        (lambda content: content["edits"].update(tolerance=1), "said to change"),
     ],
 )
 def test_a_forged_price_or_a_hidden_edit_is_found(change: Any, said: str) -> None:

@@ -210,7 +210,7 @@ UNSEEN = ("parameters.protect", "parameters.rf_tol", "of", "unseen.split")
 WEAKER = ("parameters.tolerance", "parameters.max_conflict", "budget", "tolerance", "is_ranked")
 FACT = re.compile(r"tree\.facts\b")
 # Another edit than the journal's, whose price on the rows is the same, is one that somebody may have made.
-EDITED = re.compile(r"edits\.journal|lines\[\]\.prediction|written\.kind|tree\.threshold")
+EDITED = re.compile(r"edits\.journal|edits\.tolerance|lines\[\]\.prediction|written\.kind|tree\.threshold")
 
 
 def is_named(own: Content, changed: Content, steps: tuple[Any, ...], unchecked: tuple[str, ...]) -> bool:

@@ -120,7 +120,8 @@ def _write(rules: Rules, version: str) -> dict[str, Any]:
 def _write_edits(edits: Edits) -> dict[str, Any]:
     prices = {"training": edits.training, "unseen": edits.unseen}
     told = {name: None if price is None else price.to_dict() for name, price in prices.items()}
-    return {"journal": [edit.to_dict() for edit in edits.journal], **told}
+    kept = {} if edits.tolerance >= CLASSES_ONLY else {"tolerance": edits.tolerance}
+    return {"journal": [edit.to_dict() for edit in edits.journal], **told, **kept}
 
 
 def _read_edits(tree: Tree, content: Any) -> Edits:
@@ -129,7 +130,8 @@ def _read_edits(tree: Tree, content: Any) -> Edits:
     journal = tuple(read_journal(content["journal"]))
     if not journal or not all(0 <= node < tree.n_nodes for edit in journal for node, _ in edit.limits):
         raise ValueError("expected edits, and nodes of the tree in their limits")
-    return Edits(journal, *prices)
+    tolerance = check_share("tolerance", content.get("tolerance", CLASSES_ONLY))
+    return Edits(journal, prices[0], prices[1], tolerance)
 
 
 def _write_unseen(unseen: Unseen) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _describe_price(price: Price | None) -> dict[str, Any] | None:
     if price is None:
         return None
     counted = {name: known_numbers(getattr(price, name)) for name in ("caught", "lost")}
-    return {"rows": price.rows, "differs": price.differs, **counted}
+    return {"rows": price.rows, "differs": price.differs, "off": price.off, "largest": price.largest, **counted}
 
 
 HOST = "127.0.0.1"

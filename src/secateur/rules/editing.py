@@ -69,8 +69,8 @@ class Editable:
         >>> model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
         >>> rules = secateur.simplify(model, X, y)
         >>> edited = rules.strike(0, reason="too few rows")
-        >>> print(edited.guarantee)
-        Edited once: the class differs from the tree's on 19 of 569 training rows; nothing is promised about other rows.
+        >>> edited.price.differs, edited.price.off, edited.price.rows
+        (19.0, 19.0, 569.0)
         """
         name = None if column is None else _name_column(self._list, column)
         return apply_edits(self._list, [Edit("strike", self._number(line), name, reason=reason)])
@@ -238,7 +238,9 @@ def _apply(rules: Rules, edit: Edit) -> Rules:
         else:
             draft.strike_column(index, find_features(rules, edit.column), edit.column)
         made = draft.finish()
-    return made.change(making=replace(made.making, edits=Edits((*rules.journal, edit))), stored=None)
+    before = rules.making.edits
+    edits = Edits((*rules.journal, edit), tolerance=rules.tolerance if before is None else before.tolerance)
+    return made.change(making=replace(made.making, edits=edits), stored=None)
 
 
 @dataclass

@@ -11,12 +11,14 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InputError, shorten
+from secateur.methods.leaves import CLASSES_ONLY, Stated
 from secateur.rules.lines import without_facts
 from secateur.words.conditions import count_of, read_count
 
@@ -53,6 +55,10 @@ class Price:
     rows: float  # (weighted) number of them
     # (Weighted) rows by the class of the tree, that of the list and their own, where the first two differ.
     changed: NDArray[np.float64]
+    # (Weighted) rows that get another class, or a share of the tree's beyond the tolerance of their leaf's, and how far
+    # those shares move at most. None of lists that stated none, and where the rows of lines are not known.
+    off: float | None = None
+    largest: float | None = None
 
     @property
     def differs(self) -> float:
@@ -62,19 +68,18 @@ class Price:
     @property
     def caught(self) -> NDArray[np.float64]:
         """By class: (weighted) rows that the list answers rightly and the tree does not."""
-        caught: NDArray[np.float64] = np.einsum("ijj->j", self.changed)
-        return caught
+        return np.einsum("ijj->j", self.changed)  # type: ignore[no-any-return]
 
     @property
     def lost(self) -> NDArray[np.float64]:
         """By class: (weighted) rows that the tree answers rightly and the list does not."""
-        lost: NDArray[np.float64] = np.einsum("iji->i", self.changed)
-        return lost
+        return np.einsum("iji->i", self.changed)  # type: ignore[no-any-return]
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values: of ``changed`` what is not 0, after its three places."""
         places = np.argwhere(self.changed).tolist()
-        return {"rows": self.rows, "changed": [[*place, float(self.changed[tuple(place)])] for place in places]}
+        told = {"rows": self.rows, "changed": [[*place, float(self.changed[tuple(place)])] for place in places]}
+        return told if self.off is None else told | {"off": self.off, "largest": self.largest}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], n_classes: int) -> Price:
@@ -85,9 +90,12 @@ class Price:
                 raise ValueError("expected three classes in 'changed'")
             changed[tuple(place)] = rows
         rows = float(content["rows"])
-        if not ((changed >= 0).all() and changed.sum() <= rows * (1 + 1e-9)):
+        off, largest = (float(content[name]) if "off" in content else None for name in ("off", "largest"))
+        most = rows * (1 + 1e-9)
+        fits = 0 <= (off or 0) <= most and 0 <= (largest or 0) <= 1
+        if not (fits and (changed >= 0).all() and changed.sum() <= most):
             raise ValueError("expected numbers of rows in 'edits'")
-        return cls(rows, changed)
+        return cls(rows, changed, off, largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +105,7 @@ class Edits:
     journal: tuple[Edit, ...]
     training: Price | None = None
     unseen: Price | None = None
+    tolerance: float = CLASSES_ONLY  # of the list before it was edited
 
     def describe(self) -> str:
         """Say what an edited list promises: what was counted."""
@@ -107,7 +116,12 @@ class Edits:
         told = " and on ".join(
             f"{read_count(price.differs)} of {count_of(price.rows, f'{kind} row')}" for price, kind in priced
         )
-        return f"Edited {times}: the class differs from the tree's on {told}; nothing is promised about other rows."
+        told = f"Edited {times}: the class differs from the tree's on {told}; "
+        if known := [(price.off, price.largest or 0.0) for price, _ in priced if price.off is not None]:
+            off, most = " and ".join(read_count(off) for off, _ in known), 100 * max(moved for _, moved in known)
+            points = f"{100 * self.tolerance:.6g} points"
+            told += f"the class, or a probability by more than {points}, on {off} (at most {most:.3g} points); "
+        return f"{told}nothing is promised about other rows."
 
     def restore(self, tree: Tree) -> Tree:
         """Give the tree its limits back that were rounded."""
@@ -127,20 +141,44 @@ class _PriceCounter:
     rules: Rules
     features = None  # those that the tree tests
 
+    @cached_property
+    def own(self) -> NDArray[np.float64]:
+        """The share of its class in each leaf."""
+        return np.nan_to_num(self.rules.find_shares(self.rules.value_counts, self.rules.paths.leaf_class))
+
+    @cached_property
+    def off(self) -> NDArray[np.bool_] | None:
+        """Mark for each line the leaves that it is off for; None where lines stated no shares, or have no rows."""
+        rules, edits = self.rules, self.rules.making.edits
+        if edits is None or edits.tolerance >= CLASSES_ONLY or not rules.is_counted:
+            return None
+        values, every = rules.make_leaf_values(edits.tolerance), np.arange(rules.n_lines)
+        shares = rules.shares[every, rules.class_ids].tolist()
+        lines = zip(rules.class_ids.tolist(), shares, strict=True)
+        return np.array([values.find_off(class_id, Stated(share, share, share)) for class_id, share in lines])
+
     def count(self, listed: LabelledRows) -> Price:
         """Count some rows."""
         rules, n_classes = self.rules, self.rules.tree.n_classes
         rows, truth, weights = listed.rows, listed.class_ids, listed.weights
         heavy = np.ones(rows.n_rows) if weights is None else weights
-        said, given = rules.paths.leaf_class[rules.find_leaves(rows)], rules.class_ids[rules.find_lines(rows)]
+        leaf, line = rules.find_places(rows)
+        said, given = rules.paths.leaf_class[leaf], rules.class_ids[line]
         differs = said != given
         cell = (said * n_classes + given) * n_classes + truth
         changed = np.bincount(cell[differs], heavy[differs], n_classes**3).astype(np.float64)
-        return Price(float(heavy.sum()), changed.reshape((n_classes,) * 3))
+        price = Price(float(heavy.sum()), changed.reshape((n_classes,) * 3))
+        if self.off is None:
+            return price
+        moved = np.abs(rules.shares[line, said] - self.own[leaf])
+        return replace(price, off=float(heavy[self.off[line, leaf]].sum()), largest=float(moved.max(initial=0.0)))
 
     def add(self, total: Price, part: Price) -> Price:
         """Add the counts of a further piece."""
-        return Price(total.rows + part.rows, total.changed + part.changed)
+        price = Price(total.rows + part.rows, total.changed + part.changed)
+        if total.off is None or part.off is None:
+            return price
+        return replace(price, off=total.off + part.off, largest=max(total.largest or 0, part.largest or 0))
 
 
 def count_price(rules: Rules, given: GivenRows) -> Price:

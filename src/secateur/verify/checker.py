@@ -131,7 +131,7 @@ def _is_there(case: Case, path: str) -> bool:
         edits = None if record["list"] is None else record["list"].get("edits")
         if edits is None:
             return False
-        return any(one.get("limits") for one in edits["journal"]) if name.endswith("limits") else bool(edits[name])
+        return any(one.get("limits") for one in edits["journal"]) if name.endswith("limits") else bool(edits.get(name))
     if part == "unseen":
         return record.get("unseen") is not None and record["unseen"].get(name) is not None
     if part != "tree":

@@ -6,6 +6,7 @@ Which number has which check is declared in :mod:`secateur.verify.fields`; the o
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -253,20 +254,44 @@ def _find_source(case: Case) -> Tree:
     return replace(case.tree, threshold=threshold)
 
 
+class _Moves:
+    """Rows that are off: another class, or the tree's with a share beyond the tolerance of their leaf's."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.lines, self.counts = lines, lines.stated["decided_counts"]
+        self.tolerance = Fraction(repr(float(lines.stated["edits"].get("tolerance", 1))))
+        self.is_known = self.tolerance < 1 and not np.isnan(self.counts).any()
+        self.off = self.largest = 0.0
+
+    def add(self, line: NDArray[np.int64], leaf: NDArray[np.int64], heavy: NDArray[np.float64]) -> None:
+        """Add rows by their lines and leaves."""
+        pairs, place = np.unique(np.stack([line, leaf]), axis=1, return_inverse=True)
+        weights = np.bincount(place.ravel(), heavy, pairs.shape[1])
+        for (own, met), weight in zip(pairs.T.tolist() if self.is_known else (), weights.tolist(), strict=False):
+            said, counts = int(self.lines.case.classes[met]), list(map(Fraction, self.counts[own].tolist()))
+            total = sum(counts, Fraction(0))
+            share = counts[said] / total if total else Fraction(int(self.lines.classes[own]) == said)
+            moved = abs(share - self.lines.values[met])
+            self.largest = max(self.largest, float(moved))
+            is_off = int(self.lines.classes[own]) != said or moved > self.tolerance + self.lines.slack
+            self.off += weight * is_off
+
+
 def _check_price(case: Case, kind: str, stated: Mapping[str, Any], read_rows: RowReader) -> None:
     lines, tree, n_classes = Lines(case, case.record["list"]), _find_source(case), case.tree.n_classes
-    changed, rows = np.zeros((n_classes,) * 3), 0.0
+    changed, rows, move = np.zeros((n_classes,) * 3), 0.0, _Moves(lines)
     for part in read_rows():
         class_ids, weights = part[1:3]
         heavy = np.ones(len(class_ids)) if weights is None else weights
-        line, leaf = decide_rows(case, part), np.zeros(0, dtype=np.int64)
-        for block in split_rows(tree, walk_paths(tree), part):
-            leaf = np.append(leaf, block.leaf_places)
+        line = decide_rows(case, part)
+        blocks = [block.leaf_places for block in split_rows(tree, walk_paths(tree), part)]
+        leaf = np.concatenate([np.zeros(0, dtype=np.int64), *blocks])
         said, given = case.classes[leaf], lines.classes[line]
-        for row in np.flatnonzero(said != given).tolist():
-            changed[said[row], given[row], class_ids[row]] += heavy[row]
+        np.add.at(changed, (said, given, class_ids), heavy * (said != given))
         rows += float(heavy.sum())
-    found = f"the edited list differs from the tree on {changed.sum():.10g} of {rows:.10g} {kind} rows (recounted)"
+        move.add(line, leaf, heavy)
+    off = f" and is off on {move.off:.10g}" if move.is_known else ""
+    found = f"the edited list differs from the tree on {changed.sum():.10g} of {rows:.10g} {kind} rows{off} (recounted)"
     price = stated[kind]
     if price is None:
         case.checks.append(found)
@@ -277,4 +302,9 @@ def _check_price(case: Case, kind: str, stated: Mapping[str, Any], read_rows: Ro
     same = np.isclose(rows, price["rows"], rtol=COUNT_TOLERANCE)
     same &= np.allclose(changed, said_changed, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE)
     told = f"{said_changed.sum():.10g} of {price['rows']:.10g}"
+    same &= move.is_known == ("off" in price)
+    if move.is_known and "off" in price:
+        both = [price["off"], price["largest"]], [move.off, move.largest]
+        same &= np.allclose(*both, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE)
+        told += f" (off: {price['off']:.10g}, the largest move {price['largest']:.6g})"
     case.expect(bool(same), found, f"The edits are said to change {told} {kind} rows, but {found}.")

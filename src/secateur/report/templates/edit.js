@@ -123,7 +123,7 @@ const lineAt = (list, values) => list.lines.findIndex((one) => one.kept.every((l
 function countCells(list) {
   const { cells } = data.edits;
   const price = {};
-  const decided = cellsOf().map((values) => [lineAt(list, values), tree.leaf_class[leafAt(values)]]);
+  const decided = cellsOf().map((values) => [lineAt(list, values), tree.leaf_class[leafAt(values)], leafAt(values)]);
   ["training", "unseen"].forEach((kind, at) => {
     const counts = cells[kind];
     if (!counts) return;
@@ -144,6 +144,7 @@ function countCells(list) {
     });
     price[kind] = { rows, differs, caught, lost, left_out: cells.left_out[at] };
   });
+  if (data.lists[data.list].tolerance !== null && !cells.left_out[0]) for (const [kind, own] of Object.entries(price)) countOff(list, decided, cells[kind], own);
   for (const one of list.lines) {
     const own = one.unseen ?? one.counts;
     one.rows = own.reduce((sum, n) => sum + n, 0);
@@ -151,6 +152,21 @@ function countCells(list) {
     one.words = `${count(one.hits)} of ${count(one.rows)} ${one.unseen ? "unseen" : "training"} rows are ${data.classes[one.class]}`;
   }
   return price;
+}
+
+// Rows that are off: another class, or a probability of the tree's class beyond the tolerance of their leaf's.
+function countOff(list, decided, counts, price) {
+  const sum = (own) => own.reduce((all, n) => all + n, 0);
+  const shareOf = (own, c, rest) => (sum(own ?? []) ? own[c] / sum(own) : rest);
+  Object.assign(price, { off: 0, largest: 0 });
+  counts.forEach((own, cell) => {
+    const [line, said, leaf] = decided[cell];
+    const rule = data.rules.find((one) => one.leaf === leaf);
+    const share = rule.source_support ? rule.source_hits / rule.source_support : shareOf(tree.counts?.[leaf], said, 0);
+    const moved = sum(own) ? Math.abs(shareOf(list.lines[line].counts, said, list.lines[line].class === said ? 1 : 0) - share) : 0;
+    price.largest = Math.max(price.largest, moved);
+    if (list.lines[line].class !== said || moved > data.lists[data.list].tolerance + 1e-9) price.off += sum(own);
+  });
 }
 
 // Regions in which a list gives another class than the tree, leaf by leaf; they do not overlap. Rows of a leaf may lie in any
@@ -243,7 +259,10 @@ function priceWords(kind, price) {
   const most = price.left_out ? ` to ${count(price.differs + price.left_out)}` : "";
   const told = (words, counts) => counts.flatMap((n, c) => (n ? [`${words} ${count(n)} ${data.classes[c]}`] : []));
   const parts = [...told("catches", price.caught), ...told("loses", price.lost)];
-  return make("li", {}, make("b", {}, `${count(price.differs)}${most} of ${count(price.rows)} ${kind} rows`), ` get another class than from the tree${parts.length ? `: it ${parts.join(", ")}` : ""}.`);
+  const points = (share) => Number((100 * share).toPrecision(3));
+  const kept = data.lists[data.list].tolerance;
+  const off = kept === null ? "" : Number.isFinite(price.off) ? ` ${count(price.off)} get another class, or a probability more than ${points(kept)} points from their leaf’s; the largest move is ${points(price.largest)} points.` : " How many probabilities move is not known here.";
+  return make("li", {}, make("b", {}, `${count(price.differs)}${most} of ${count(price.rows)} ${kind} rows`), ` get another class than from the tree${parts.length ? `: it ${parts.join(", ")}` : ""}.${off}`);
 }
 
 function showEdits(found) {
