@@ -284,10 +284,10 @@ def test_fidelity_is_what_a_slow_count_gives() -> None:
     for place, one in enumerate(found.by_rule):
         mine = [row for row in range(len(new)) if decider[row] == place]
         assert one[:2] == (len(mine), sum(said[row] == meant[row] for row in mine))
-    for place, one in enumerate(found.by_class[:-1]):
+    assert len(found.by_class) == len(rules.tree.classes)
+    for place, one in enumerate(found.by_class):
         mine = [row for row in range(len(new)) if meant[row] == place]
         assert one[:2] == (len(mine), sum(said[row] == meant[row] for row in mine))
-    assert found.by_class[-1][:2] == (0, 0)
     assert found.n_right == (said == truth).sum()
     assert found.n_model_right == (meant == truth).sum()
     n_same, n_rows = found.overall.n_same, found.overall.n_rows
@@ -747,3 +747,14 @@ def test_a_class_that_is_rare_is_found(seed: int) -> None:
     assert y_new.sum() == 11
     assert (said & y_new).sum() >= 8
     assert (said & (1 - y_new)).sum() <= 8
+
+
+def test_a_model_that_says_one_class_on_all_held_out_rows_is_compared_with_saying_it_always() -> None:
+    learned, held = make_rows(), make_rows(seed=1)
+    held = held[two_bends(held) == "no"]
+    rules = approximate(two_bends, learned, held_out=held, max_rules=3)
+    assert rules.fidelity is not None
+    assert [one.n_rows for one in rules.fidelity.by_class] == [len(held), 0]
+    text = " ".join(str(rules).split())
+    assert "; always saying no would for 100.0%." in text
+    assert f"The model says yes for none of {len(held)} held-out rows, so nothing is known about yes." in text

@@ -11,12 +11,13 @@ import pytest
 from loans import make_loans
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import secateur
 from secateur import Rules, TreeBuilder
 from secateur.cli.tables.fitted_table import fit_table, simplify_fitted
 from secateur.cli.tables.table_file import TableFile
+from secateur.errors import InputError
 from secateur.results.difference import KINDS, RulesDifference, compare_rules
 from secateur.words.plain_words import ROUNDED
 
@@ -189,7 +190,7 @@ def test_turned_classes_are_changes_of_class() -> None:
 
 
 def test_rules_on_other_columns_are_removed_and_added() -> None:
-    found = compare_rules(one_split("age", 30), one_split("income", 30))
+    found = compare_rules(train_on(["age", "income"], ["no", "yes"]), train_on(["income", "age"], ["no", "yes"]))
     assert found.counts == dict.fromkeys(KINDS, 0) | {"removed": 2, "added": 2}
     assert not found.is_same
 
@@ -214,7 +215,7 @@ def test_whole_numbers_are_compared_as_whole_numbers() -> None:
 
 
 def test_a_column_of_numbers_that_became_labels_compares_only_where_it_is_not_asked() -> None:
-    frame = pd.DataFrame({"code": np.array(["1", "2", "3", "4"] * 9, dtype=object), "y": ["a", "a", "b", "b"] * 9})
+    frame = pd.DataFrame({"code": np.array(["1", "2", "3", "4"] * 9, dtype=object), "y": ["no", "no", "yes", "yes"] * 9})
     fitted = fit_table(TableFile("t", frame, {"code": "text", "y": "text"}, ()), "y")
     found = compare_rules(one_split("code", 2), simplify_fitted(fitted, method="exact", each_leaf=True))
     assert set(kind for kind, number in found.counts.items() if number) == {"removed", "added"}
@@ -261,22 +262,62 @@ def test_rules_are_the_same_as_themselves_read_from_json() -> None:
     assert compare_rules(rules, Rules.from_json(rules.to_json())).is_same
 
 
-def test_rules_about_other_classes_or_columns_are_said_to_be_so_first() -> None:
-    def train(column: str, classes: list[str]) -> secateur.Rules:
-        builder = secateur.TreeBuilder(classes=classes, feature_names=[column])
-        root = builder.split(column, 30)
-        builder.leaf([8, 2], parent=root, side="left")
-        builder.leaf([1, 9], parent=root, side="right")
-        return secateur.simplify(builder.build(), method="exact", each_leaf=True)
+def train_on(columns: list[str], classes: list[str]) -> secateur.Rules:
+    builder = secateur.TreeBuilder(classes=classes, feature_names=columns)
+    root = builder.split(columns[0], 30)
+    builder.leaf([8, 2], parent=root, side="left")
+    builder.leaf([1, 9], parent=root, side="right")
+    return secateur.simplify(builder.build(), method="exact", each_leaf=True)
 
-    old = train("age", ["no", "yes"])
+
+def test_rules_with_further_classes_or_columns_are_said_to_have_them_first() -> None:
+    old = train_on(["age", "size"], ["no", "yes"])
     assert compare_rules(old, old).notes == ()
-    found = compare_rules(old, train("income", ["bad", "good"]))
+    found = compare_rules(old, train_on(["income", "size"], ["no", "good"]))
     assert str(found).splitlines()[:2] == [
-        "The two predict different classes: 'no', 'yes' before, 'bad', 'good' now.",
+        "The two predict different classes: 'no', 'yes' before, 'good', 'no' now.",
         "The two have different columns: only the old rules ask for 'age', only the new rules ask for 'income'.",
     ]
     assert found.to_dict()["notes"] == list(found.notes)
+
+
+def test_rules_that_have_nothing_in_common_are_not_compared() -> None:
+    old = train_on(["age"], ["no", "yes"])
+    with pytest.raises(InputError, match="found the classes 'no', 'yes' in the old ones and the classes 'bad', 'good'"):
+        old.diff(train_on(["age"], ["bad", "good"]))
+    with pytest.raises(
+        InputError, match=r"found the columns 'age' in the old ones and the columns 'income' .* compare"
+    ):
+        old.diff(train_on(["income"], ["no", "yes"]))
+    X = np.arange(40.0)[:, None]
+    values = secateur.simplify(DecisionTreeRegressor(max_depth=2).fit(X, X[:, 0]), X, X[:, 0], feature_names=["age"])
+    classes = secateur.simplify(DecisionTreeClassifier().fit(X, X[:, 0] > 9), X, X[:, 0] > 9, feature_names=["age"])
+    with pytest.raises(InputError, match="found the classes 'False', 'True' in the old ones and numbers in the new"):
+        classes.diff(values)
+    assert values.diff(values).is_same
+
+
+def test_regions_that_barely_overlap_are_removed_and_added() -> None:
+    """At most 10 and above 9 have the numbers from 9 to 10 in common; from 3 to 8 and from 4 to 9, most."""
+
+    def train(low: float, high: float, is_inside: bool) -> secateur.Rules:
+        builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["stay"])
+        root = builder.split("stay", high)
+        inner = builder.split("stay", low, parent=root, side="left")
+        builder.leaf([9, 0], parent=inner, side="left")
+        builder.leaf([0, 9] if is_inside else [9, 0], parent=inner, side="right")
+        builder.leaf([9, 0] if is_inside else [0, 9], parent=root, side="right")
+        return secateur.simplify(builder.build(), method="exact", each_leaf=True)
+
+    def find_yes(old: secateur.Rules, new: secateur.Rules) -> list[str]:
+        changes = compare_rules(old, new).changes
+        return [
+            one.kind for one in changes if "yes" in {one.old and one.old.class_name, one.new and one.new.class_name}
+        ]
+
+    assert find_yes(train(3, 8, True), train(4, 9, True)) == ["shifted"]
+    assert find_yes(train(3, 8, True), train(7, 12, True)) == ["removed", "added"]
+    assert find_yes(train(3, 8, True), train(1, 7, False)) == ["removed", "added"]
 
 
 def test_a_rule_that_several_leaves_have_is_one_change() -> None:

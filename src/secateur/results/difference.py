@@ -3,9 +3,10 @@
 A rule is a class and, for each column, the values that it allows; a column that it does not test may hold anything.
 Each rule is paired with at most one rule of the other set, by the first of these that fits: the ``same`` class for the
 same rows; another class for the same rows (``class-changed``); the same class for more rows or for fewer (``widened``,
-``narrowed``: one rule's region contains the other's); the same class and the same columns, and the regions overlap, but
-neither contains the other (``shifted``). Of several partners, the one that agrees in most columns is taken, then the
-first. Rules left over were ``removed`` or ``added``. A rule that several leaves of one set have counts once.
+``narrowed``: one rule's region contains the other's); the same class and the same columns, and in each of them at least
+half of the smaller region lies in the other, but neither contains the other (``shifted``). Of several partners, the one
+that agrees in most columns is taken, then the first. Rules left over were ``removed`` or ``added``. A rule that several
+leaves of one set have counts once.
 
 Bounds of whole numbers are compared as whole numbers, and cells of a number as intervals. A category that one set does
 not list counts there as "any other". Missing values count only in columns where both sets accept them.
@@ -164,6 +165,7 @@ def compare_rules(old: Rules, new: Rules) -> RulesDifference:
         )
     otherwise = (_word_otherwise(old), _word_otherwise(new)) if old.is_list else None
     sides = _Side(old), _Side(new)
+    _reject_strangers(old.tree, new.tree)
     relation = _Relation(*sides)
     alike = sides[0].classes[:, None] == sides[1].classes[None, :]
     free_old, free_new = (_mark_first(side) for side in sides)
@@ -201,8 +203,24 @@ def _word_otherwise(rules: Rules) -> str:
     return "; ".join(f"{line.class_name} among {join_asked(line.heading)}" for line in lines)
 
 
+def _reject_strangers(old: Tree, new: Tree) -> None:
+    """Reject rules that have no class, or no column, in common."""
+    told = ["numbers" if one.is_regression else f"the classes {shorten(list(one.class_names))}" for one in (old, new)]
+    labels = [{*one.class_names, *map(str, one.classes.tolist())} for one in (old, new)]
+    columns = [list(_list_columns(one)) for one in (old, new)]
+    is_alike = old.is_regression == new.is_regression and not labels[0].isdisjoint(labels[1])
+    if is_alike and not {*columns[0]}.isdisjoint(columns[1]):
+        return
+    if is_alike:
+        told = [f"the columns {shorten(one)}" for one in columns]
+    raise InputError(
+        f"Expected rules about the same target and columns, found {told[0]} in the old ones and {told[1]} in the new "
+        "ones: compare two trainings of one table."
+    )
+
+
 def _describe_strangers(old: Tree, new: Tree, old_side: _Side, new_side: _Side) -> Iterator[str]:
-    """Say that the two sets are about different classes, or that one asks for columns that the other does not have."""
+    """Say that the two sets have other classes, too, or that one asks for columns that the other does not have."""
     if set(old.class_names) != set(new.class_names):
         yield (
             f"The two predict different classes: {shorten(sorted(old.class_names))} before, "
@@ -292,7 +310,8 @@ def _relate_column(column: str, old: _Side, new: _Side) -> Marks:
     if old.takes_missing.get(column) and new.takes_missing.get(column):
         one, other = (side.collect(column, True, lambda region: region.missing) for side in sides)
         one, other = one[:, None], other[None, :]
-        inside, around, meets = inside & (~one | other), around & (one | ~other), meets | (one & other)
+        inside, around = inside & (~one | other), around & (one | ~other)
+        meets = meets | (inside & around)
     return inside, around, meets
 
 
@@ -304,8 +323,9 @@ def _relate_numbers(column: str, old: _Side, new: _Side) -> Marks:
     def hold_pieces(region: _Region) -> Any:
         return sum((low <= ends[:-1]) & (ends[1:] <= high) for low, high in region.intervals)
 
-    every = np.ones(len(ends) - 1, dtype=np.float32)
-    return _relate_sets(*(side.collect(column, every, hold_pieces) for side in (old, new)))
+    every, lengths = np.ones(len(ends) - 1, dtype=np.float32), np.diff(ends)
+    lengths[np.isinf(lengths)] = 1e9 * (lengths[np.isfinite(lengths)].sum() or 1.0)
+    return _relate_sets(*(side.collect(column, every, hold_pieces) for side in (old, new)), sizes=lengths)
 
 
 def _list_labels(side: _Side, column: str, union: Sequence[Label]) -> NDArray[np.float32]:
@@ -319,8 +339,9 @@ def _list_labels(side: _Side, column: str, union: Sequence[Label]) -> NDArray[np
     return side.collect(column, np.ones(len(union) + 1, dtype=np.float32), mark)
 
 
-def _relate_sets(old: NDArray[np.float32], new: NDArray[np.float32]) -> Marks:
-    return old @ (1 - new).T == 0, (1 - old) @ new.T == 0, old @ new.T > 0
+def _relate_sets(old: NDArray[np.float32], new: NDArray[np.float32], sizes: Any = 1.0) -> Marks:
+    met, least = (old * sizes) @ new.T, np.minimum.outer((old * sizes).sum(axis=1), (new * sizes).sum(axis=1))
+    return old @ (1 - new).T == 0, (1 - old) @ new.T == 0, (met > 0) & (2 * met >= least)
 
 
 def _read_region(tree: Tree, condition: Condition) -> _Region:
@@ -442,7 +463,7 @@ class SwapSet:
             old, new = (self.names.get(answer, answer) for answer in (one.old, one.new))
             told.append(f"  {old} to {new}: {count_of(one.rows, 'row')}{was} (such as row {shown})")
         for move in self.moves[:SHOWN_SWAPS]:
-            told.append(f"  from line {move.old_line} to line {move.new_line}: {count_of(move.rows, 'row')}")
+            told.append(f"  from old line {move.old_line} to new line {move.new_line}: {count_of(move.rows, 'row')}")
         if self.gain is not None:
             gain, low, high = self.gain
             changes = [f"{100 * one:+.2f}" for one in self.gain]

@@ -167,9 +167,12 @@ class Fidelity:
 
     @property
     def by_class(self) -> tuple[Agreement, ...]:
-        """Agreement where the model says each class; at the end, classes that the rules do not know."""
+        """Agreement where the model says each class; at the end, if it says any, classes that the rules do not know."""
         sizes = self.counts.sum(axis=0).tolist()
-        same = np.bincount(self.class_ids, self._same, minlength=len(sizes)).astype(np.int64).tolist()
+        sizes = sizes if sizes[-1] else sizes[:-1]
+        same = (
+            np.bincount(self.class_ids, self._same, minlength=self.counts.shape[1])[: len(sizes)].astype(int).tolist()
+        )
         return tuple(Agreement(n_rows, found) for n_rows, found in zip(sizes, same, strict=True))
 
     @property
@@ -280,7 +283,7 @@ def describe_fidelity(rules: Rules) -> tuple[list[str], list[str]]:
 def _describe_guess(found: Fidelity, names: Sequence[str]) -> str:
     said = found.counts.sum(axis=0)
     place = int(said.argmax())
-    if place == len(names) or said[place] == said.sum():
+    if place == len(names):
         return ""
     return f"; always saying {names[place]} would for {read_share(float(said[place] / said.sum()))}"
 
@@ -296,15 +299,18 @@ def _describe_wanted(found: Fidelity) -> list[str]:
 
 def _describe_classes(found: Fidelity, names: Sequence[str]) -> list[str]:
     """Say how often the rules follow the model, class by class, the commonest first."""
-    listed = [(one, name) for one, name in zip(found.by_class, [*names, "another class"], strict=True) if one.n_rows]
-    listed.sort(key=lambda pair: -pair[0].n_rows)
+    every = list(zip(found.by_class, [*names, "another class"], strict=False))
+    listed = sorted((pair for pair in every if pair[0].n_rows), key=lambda pair: -pair[0].n_rows)
+    never = " or ".join([name for one, name in every if not one.n_rows][:SHOWN_CLASSES])
+    rows = count_of(found.n_rows, "held-out row")
+    unknown = [f"The model says {never} for none of {rows}, so nothing is known about {never}."] if never else []
     if len(listed) < 2:
-        return []
+        return unknown
     (first, name), *rest = listed[:SHOWN_CLASSES]
     told = [f"Where the model says {name}, the rules say it too for {first} of {count_of(first.n_rows, 'row')}"]
     told += [f"where it says {name}, for {one} of {read_count(one.n_rows)}" for one, name in rest]
     more = [f"and so on for {len(listed) - SHOWN_CLASSES} other classes"] if len(listed) > SHOWN_CLASSES else []
-    return [f"{'; '.join([*told, *more])}."]
+    return [f"{'; '.join([*told, *more])}.", *unknown]
 
 
 def _describe_weakest(rules: Rules) -> list[str]:
