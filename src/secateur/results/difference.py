@@ -205,18 +205,13 @@ def _word_otherwise(rules: Rules) -> str:
 
 def _reject_strangers(old: Tree, new: Tree) -> None:
     """Reject rules that have no class, or no column, in common."""
-    told = ["numbers" if one.is_regression else f"the classes {shorten(list(one.class_names))}" for one in (old, new)]
-    labels = [{*one.class_names, *map(str, one.classes.tolist())} for one in (old, new)]
-    columns = [list(_list_columns(one)) for one in (old, new)]
-    is_alike = old.is_regression == new.is_regression and not labels[0].isdisjoint(labels[1])
-    if is_alike and not {*columns[0]}.isdisjoint(columns[1]):
-        return
-    if is_alike:
-        told = [f"the columns {shorten(one)}" for one in columns]
-    raise InputError(
-        f"Expected rules about the same target and columns, found {told[0]} in the old ones and {told[1]} in the new "
-        "ones: compare two trainings of one table."
-    )
+    classes = [(["numbers"] if one.is_regression else [*one.class_names, *map(str, one.classes)]) for one in (old, new)]
+    for what, (one, other) in (("classes", classes), ("columns", [list(_list_columns(one)) for one in (old, new)])):
+        if {*one}.isdisjoint(other):
+            raise InputError(
+                f"Expected rules with {what} in common, found {shorten([*dict.fromkeys(one)])} in the old ones and "
+                f"{shorten([*dict.fromkeys(other)])} in the new ones: compare two trainings of one table."
+            )
 
 
 def _describe_strangers(old: Tree, new: Tree, old_side: _Side, new_side: _Side) -> Iterator[str]:
@@ -325,7 +320,8 @@ def _relate_numbers(column: str, old: _Side, new: _Side) -> Marks:
 
     every, lengths = np.ones(len(ends) - 1, dtype=np.float32), np.diff(ends)
     lengths[np.isinf(lengths)] = 1e9 * (lengths[np.isfinite(lengths)].sum() or 1.0)
-    return _relate_sets(*(side.collect(column, every, hold_pieces) for side in (old, new)), sizes=lengths)
+    one, other = (side.collect(column, every, hold_pieces) for side in (old, new))
+    return _relate_sets(one, other, lengths)
 
 
 def _list_labels(side: _Side, column: str, union: Sequence[Label]) -> NDArray[np.float32]:
