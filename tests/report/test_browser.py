@@ -1275,6 +1275,30 @@ def measured_page(browser: Any, tmp_path: Path, **options: Any) -> tuple[secateu
     return rules, page
 
 
+def split_by_cuts(page: Any, shares: list[float], counts: Any) -> list[Any]:
+    """Add up the rows of the lines that pass, that a person looks at, and that are flagged, by class."""
+    low, high = (float(page.locator(name).input_value()) / 100 for name in ("#cuts-low", "#cuts-high"))
+    bands = np.array([0 if part <= low else 2 if part >= high else 1 for part in shares])
+    return [counts[bands == band].sum(axis=0) for band in range(3)]
+
+
+def test_cut_offs_begin_where_they_separate_the_rows_shown(browser: Any, tmp_path: Path) -> None:
+    """Lines that state least are no reason to let rows pass that turned out worse than the others."""
+    X = np.repeat(np.arange(4.0), 50).reshape(-1, 1)
+    hits = np.concatenate([np.arange(50) < n for n in (0, 3, 5, 12)])
+    model = DecisionTreeClassifier(random_state=0).fit(X, hits)
+    rules = secateur.simplify(model, X, hits, tolerance=0, sections=1, class_names=["stayed", "back"])
+    for unseen, passes, flags in (((20, 2, 5, 12), 0, 0), ((0, 3, 5, 13), 100, 50), ((9, 9, 9, 9), 0, 0)):
+        rows = np.concatenate([np.arange(50) < n for n in unseen])
+        path = tmp_path / "cuts.html"
+        make_report(rules.measure(X, rows)).save(path, force=True)
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        told = page.locator("#cuts-bands b").all_text_contents()
+        assert (told[0], told[2]) == (f"let pass {passes}", f"flag as back {flags}"), unseen
+        page.close()
+
+
 def test_the_desk_shows_list_case_and_cut_offs_at_once(browser: Any, tmp_path: Path) -> None:
     rules, page = measured_page(browser, tmp_path)
     for part in ("#cuts-bands", "#list tr[data-line='0']", "#row-answer", "#field-0"):
@@ -1287,6 +1311,9 @@ def test_the_desk_shows_list_case_and_cut_offs_at_once(browser: Any, tmp_path: P
     shown = page.locator("#list .decides b.count").all_text_contents()
     assert shown == [f"{own:.0f} of {own + other:.0f}" for own, other in counts.tolist()]
     shares = [line.share if line.class_id == 0 else 1 - line.share for line in rules.lines if line.share is not None]
+    base, (let_pass, _, flagged) = counts[:, 0].sum() / counts.sum(), split_by_cuts(page, shares, counts)
+    assert let_pass[0] / let_pass.sum() <= base / 2
+    assert flagged[0] / flagged.sum() >= min(2 * base, 0.5)
     for low, high in ((10, 50), (0, 100), (40, 41)):
         page.locator("#cuts-low").fill(str(low))
         page.locator("#cuts-high").fill(str(high))

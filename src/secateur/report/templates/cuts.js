@@ -45,8 +45,21 @@ function showCuts() {
   const wrong = sums[2][0] - sums[2][1];
   byId("cuts-said").textContent = `misses ${count(sums[0][1])} of ${count(own)} ${name} · flags ${count(wrong)} that are not · cost ${count(sums[0][1] * cuts.cost + wrong)}${sums[1][0] ? `, looking at ${count(sums[1][0])} by hand not counted` : ""}`;
   byId("legend-piles").replaceChildren("At the left of a line stands what the cut-offs make of it: ", ...words.flatMap((one, band) => [make("span", { class: `swatch band-${band}` }), ` ${one}${band < 2 ? ", " : "."} `]));
-  byId("cuts-low-said").textContent = `up to ${share(cuts.low)}`;
-  byId("cuts-high-said").textContent = `from ${share(cuts.high)}`;
+  byId("cuts-low-said").textContent = cuts.low < 0 ? "none" : `up to ${share(cuts.low)}`;
+  byId("cuts-high-said").textContent = cuts.high > 1 ? "none" : `from ${share(cuts.high)}`;
+}
+
+// Cut-offs to begin with, that separate the rows shown: those that pass have the class half as often as all rows or
+// less, those that are flagged twice as often (or mostly have it); below 0 or above 1 where no line does.
+function findCuts(lines, base) {
+  const seen = (isIn) => {
+    const [all, own] = lines.filter((one) => isIn(shareOfInterest(one))).reduce((sum, one) => [sum[0] + rowsOf(one)[0] + rowsOf(one)[1], sum[1] + rowsOf(one)[data.of]], [0, 0]);
+    return all ? own / all : null;
+  };
+  const steps = [...Array(101).keys()].map((step) => step / 100);
+  const low = steps.findLast((step) => { const part = seen((own) => own <= step); return part !== null && part <= base / 2; }) ?? -0.01;
+  const high = steps.find((step) => step > low && seen((own) => own >= step) >= Math.min(2 * base, 0.5)) ?? 1.01;
+  return [low, high];
 }
 
 function startCuts() {
@@ -56,9 +69,9 @@ function startCuts() {
   if (!lines.every(rowsOf)) return;
   const all = lines.reduce((sum, one) => sum + rowsOf(one)[0] + rowsOf(one)[1], 0);
   const base = lines.reduce((sum, one) => sum + rowsOf(one)[data.of], 0) / Math.max(all, 1);
-  [cuts.low, cuts.high] = [Math.round(50 * base) / 100, 0.5];
+  [cuts.low, cuts.high] = findCuts(lines, base);
   const slide = (id, words, value, set) => {
-    const input = make("input", { type: "range", id, min: 0, max: 100, step: 1, value });
+    const input = make("input", { type: "range", id, min: -1, max: 101, step: 1, value });
     input.addEventListener("input", () => { set(Number(input.value) / 100); showCuts(); showPiles(); showVerdict(); });
     return make("label", {}, `${words} `, make("span", { id: `${id}-said` }), input);
   };
@@ -71,7 +84,7 @@ function startCuts() {
     make("div", { class: "cuts-tools" },
       slide("cuts-low", "let pass", 100 * cuts.low, (to) => { cuts.low = Math.min(to, cuts.high - 0.01); }),
       slide("cuts-high", "flag", 100 * cuts.high, (to) => { cuts.high = Math.max(to, cuts.low + 0.01); }),
-      make("label", {}, "a miss costs ", cost, " × a false flag")),
+      make("label", {}, "a miss costs ", cost, " × a false flag"), make("span", {}, "Both cut-offs and the cost are yours to set.")),
   );
   onList.unshift(showCuts);
   showCuts();
