@@ -29,17 +29,6 @@ FIXED_LEAVES = 32
 SEEDS = (0, 1, 2)
 REPETITIONS = 3
 N_FEATURES = 20
-# (panel, size, procedure) -> the paper's seconds.
-PAPER_SECONDS = {
-    ("leaves", 128, "M1-P"): 0.0193,
-    ("leaves", 128, "Quinlan"): 18.223,
-    ("leaves", 128, "M2-P"): 0.0073,
-    ("leaves", 128, "Izza"): 0.166,
-    ("rows", 1_048_576, "M1-P"): 0.271,
-    ("rows", 1_048_576, "Quinlan"): 64.722,
-    ("rows", 1_048_576, "M2-P"): 0.0017,
-    ("rows", 1_048_576, "Izza"): 0.0084,
-}
 # (panel, size, slower, faster) -> the paper's speed-up.
 PAPER_RATIOS = {
     ("leaves", 128, "Izza", "M2-P"): 23.0,
