@@ -154,7 +154,7 @@ def test_several_trees_of_values_go_to_approximate() -> None:
     named = {"tolerance": "0.1sd"}
     made = simplify(FOREST, X, Y, **named)
     assert made == approximate(FOREST, X, Y, **named)
-    with pytest.raises(ParameterError, match="approximated, and budget is for one tree"):
+    with pytest.raises(ParameterError, match="approximated, and 'budget' is for one tree"):
         simplify(FOREST, X, Y, budget=0.1)
     fitted = RuleRegressor(RandomForestRegressor(20), max_rules=4, tolerance=20, random_state=0).fit(X, Y)
     assert len(fitted.rules_) <= 4

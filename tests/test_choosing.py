@@ -64,14 +64,14 @@ def test_what_is_not_understood_is_refused_in_a_sentence() -> None:
     with pytest.raises(ParameterError, match="The method 'exact' reads no tolerance: leave tolerance out"):
         secateur.simplify(MODEL, tolerance=0.1, each_leaf=True)
     for sections in (0, -1, 2.0, True, "all"):
-        with pytest.raises(ParameterError, match="Expected sections as 'auto' or a number from 1, found"):
+        with pytest.raises(ParameterError, match="Expected sections as a whole number from 1 on, or 'auto', found"):
             secateur.simplify(MODEL, sections=sections)
     for form in ({"sections": 2}, {"of": 0}):
         with pytest.raises(ParameterError, match="is for a list: leave it out, or leave out each_leaf=True"):
             secateur.simplify(MODEL, **form, each_leaf=True)
-    with pytest.raises(ParameterError, match="budget is for a list: leave it out, or leave out each_leaf=True"):
+    with pytest.raises(ParameterError, match="'budget' is for a list: leave it out, or leave out each_leaf=True"):
         secateur.simplify(MODEL, IRIS.data, IRIS.target, budget=0.1, each_leaf=True)
-    with pytest.raises(ParameterError, match="otherwise is for a list: leave it out, or leave out each_leaf=True"):
+    with pytest.raises(ParameterError, match="'otherwise' is for a list: leave it out, or leave out each_leaf=True"):
         secateur.simplify(MODEL, otherwise=0, each_leaf=True)
     with pytest.raises(ParameterError, match="each_leaf"):
         secateur.simplify(MODEL, each_leaf="yes")
@@ -82,10 +82,17 @@ def test_what_is_not_understood_is_refused_in_a_sentence() -> None:
     forest = RandomForestClassifier(3, random_state=0).fit(IRIS.data, IRIS.target)
     with pytest.raises(InputError, match="is approximated by a list, from rows: pass X, or each_leaf=True"):
         secateur.simplify(forest)
-    with pytest.raises(ParameterError, match="is approximated, and budget is for one tree: leave it out"):
+    with pytest.raises(ParameterError, match="is approximated, and 'budget' is for one tree: leave it out"):
         secateur.simplify(forest, IRIS.data, IRIS.target, budget=0.01)
-    with pytest.raises(ParameterError, match="and facts is for one tree"):
+    with pytest.raises(ParameterError, match="and 'facts' is for one tree"):
         secateur.simplify(forest, IRIS.data, IRIS.target, facts=["`petal width (cm)` > 0"])
+    unread: list[dict[str, Any]] = [{"method": "budgeted"}, {"domain_knowledge": False}, {"progress": print}]
+    unread += [{"method": "mismatch", "tolerance": 0.1}, {"tolerance": 0.1}, {"sample_weight": np.ones(150)}]
+    for settings in (*unread, {"max_columns": 2}, {"integers": [0]}, {"rf_tol": 0.1}, {"groups": {"a": [0, 1]}}):
+        with pytest.raises(ParameterError, match=f"'{next(iter(settings))}' is for one tree|does not read"):
+            secateur.simplify(forest, IRIS.data, IRIS.target, **settings)
+    left_out = {"method": "exact", "domain_knowledge": np.True_, "budget": np.float64(0), "sections": "auto"}
+    assert secateur.simplify(forest, IRIS.data, IRIS.target, **left_out).fidelity is not None
     with pytest.raises(InputError, match="X was passed without y"):
         secateur.simplify(MODEL, IRIS.data)
 
@@ -191,7 +198,7 @@ def test_settings_of_another_parameter_are_refused() -> None:
         secateur.select(MODEL, *data, max_conflict=0.1)
     with pytest.raises(ParameterError, match="'exact' does not read smoothing; 'budgeted' does"):
         secateur.select(MODEL, *data, smoothing=0)
-    with pytest.raises(ParameterError, match=r"otherwise is for a list.*over='tolerance'"):
+    with pytest.raises(ParameterError, match=r"'otherwise' is for a list.*over='tolerance'"):
         secateur.select(MODEL, *data, over="tolerance", otherwise=0)
     with pytest.raises(ParameterError, match=r"over as one of budget, .*Did you mean 'budget'\?"):
         secateur.select(MODEL, *data, over="budgett")

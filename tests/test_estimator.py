@@ -673,8 +673,16 @@ def test_several_trees_are_approximated_by_a_list(source: Any) -> None:
     again = pickle.loads(pickle.dumps(model))
     assert str(again.rules_.fidelity) == str(model.rules_.fidelity)
     assert again.predict(X.to_numpy()).tolist() == model.predict(X.to_numpy()).tolist()
-    with pytest.raises(ParameterError, match="is approximated, and budget is for one tree"):
-        RuleClassifier(source, budget=0.01).fit(X.to_numpy(), y)
+    for unread in ({"budget": 0.01}, {"sections": 2}, {"domain_knowledge": False}, {"tolerance": 0.2}, {"of": 1}):
+        with pytest.raises(ParameterError, match=f"is approximated, and '{next(iter(unread))}' is for one tree"):
+            RuleClassifier(source, **unread).fit(X.to_numpy(), y)
+
+
+def test_what_only_several_trees_read_is_rejected_of_one() -> None:
+    X, y = load_iris(return_X_y=True)
+    for unread in ({"max_rules": 3}, {"fidelity": 0.9}):
+        with pytest.raises(ParameterError, match=f"'{next(iter(unread))}' is for a model of several trees"):
+            RuleClassifier(**unread).fit(X, y)
 
 
 @pytest.mark.parametrize("source", ["tree", 3, DecisionTreeClassifier])

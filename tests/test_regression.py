@@ -283,8 +283,8 @@ def test_the_trees_own_rules_are_rules_too() -> None:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: secateur.simplify(MODEL, X, Y, of=1), "of names a class"),
-        (lambda: secateur.simplify(MODEL, X, Y, otherwise=1), "otherwise names a class"),
+        (lambda: secateur.simplify(MODEL, X, Y, of=1), "'of' names a class"),
+        (lambda: secateur.simplify(MODEL, X, Y, otherwise=1), "'otherwise' names a class"),
         (lambda: secateur.simplify(MODEL, X, Y.astype(str)), "Expected y as numbers"),
         (lambda: secateur.simplify(MODEL, X, Y.mask(Y > 300)), "finite numbers"),
         (lambda: secateur.simplify(MODEL, X, Y).predict_proba(X), "no probabilities"),
@@ -418,6 +418,14 @@ def test_the_page_shows_the_targets_of_each_line(tmp_path: Any) -> None:
     report.save(tmp_path / "page.html")
     assert json.loads(report.to_json())["n_rules"] == len(rules)
     assert "<svg" not in rules.without_rows().report().to_html()
+    for words, said in (
+        ({"notes": "hello"}, "Expected notes as a list of sentences"),
+        ({"budgets": [2]}, "Expected budgets as a number from 0 to 1"),
+        ({"title": 5}, "Expected title as text"),
+        ({"groups_by": "sex"}, "compares classes, but these rules predict numbers"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            rules.report(**words)
     assert rules.to_html().startswith("<!doctype html>")
 
 

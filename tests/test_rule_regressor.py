@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -66,3 +67,7 @@ def test_the_other_kind_of_tree_is_refused() -> None:
         RuleClassifier(DecisionTreeRegressor()).fit(X, Y > 100)
     with pytest.raises(ParameterError, match="tolerance"):
         RuleRegressor(tolerance=-1).fit(X, Y)
+    with pytest.raises(ParameterError, match="'max_rules' is for a model of several trees"):
+        RuleRegressor(max_rules=2).fit(X, Y)
+    with pytest.raises(ParameterError, match="'integers' is for one tree"):
+        RuleRegressor(RandomForestRegressor(3), integers=[0]).fit(X, Y)

@@ -144,7 +144,7 @@ def test_tolerances_of_values_are_tried_in_parts_of_their_spread(values: tuple[A
     [
         ({"over": "max_conflict"}, "Of a regression tree budget, tolerance, sections can be selected, by 'exact'"),
         ({"method": "mismatch"}, "the method 'mismatch' is for classes"),
-        ({"otherwise": 1}, "otherwise names a class"),
+        ({"otherwise": 1}, "'otherwise' names a class"),
         ({"over": "tolerance", "grid": (-1,)}, "every tolerance of the grid as a number that is not negative"),
         ({"cv": 300}, "at least 600 rows for 300 folds, found 442"),
         ({"smoothing": 5}, "smoothing"),
@@ -232,7 +232,7 @@ def test_a_selection_reads_as_a_table_a_frame_and_a_plot(problem: tuple[Any, Any
         ({"cv": True}, "cv as a number of folds from 2 on"),
         ({"cv": "x"}, "cv as a number of folds from 2 on"),
         ({"cv": 300}, "Expected at least 300 rows of every class for 300 folds, found 212 of class 0"),
-        ({"over": "max_conflict", "otherwise": 0}, "otherwise is for a list; leave it out"),
+        ({"over": "max_conflict", "otherwise": 0}, "'otherwise' is for a list: leave it out"),
         ({"over": "max_conflict", "smoothing": -1}, "smoothing as a number that is not negative"),
         ({"smoothing": 5}, "'exact' has no setting 'smoothing'|smoothing"),
     ],

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from secateur.adapters.reading import fitted_names
 from secateur.errors import InputError, ParameterError, shorten
 from secateur.frames import frame_columns
-from secateur.methods.contract import is_number
+from secateur.methods.contract import check_whole, is_number
 from secateur.methods.leaves import CLASSES_ONLY
 from secateur.results.fidelity import Fidelity
 from secateur.rows.checking import check_rows
@@ -131,7 +131,7 @@ def approximate(
     >>> low < rules.fidelity.share < high
     True
     """
-    seed = _check_seed(random_state)
+    seed = check_whole("random_state", random_state, 0, 2**32 - 1)
     gives_values = growing.predicts_values(model) or tolerance is not None
     if gives_values and not (isinstance(otherwise, str) and otherwise == "auto" and class_names is None):
         raise ParameterError(
@@ -228,7 +228,8 @@ class _Wanted:
         if fidelity is not None and not (is_number(fidelity) and 0 < fidelity <= 1):
             raise ParameterError(f"Expected fidelity as a share above 0 and up to 1, such as 0.95, found {fidelity!r}.")
         for name, value in (("max_rules", max_rules), ("max_conditions", max_conditions)):
-            _check_whole(name, value)
+            if value is not None:
+                check_whole(name, value)
         if fidelity is None and max_rules is None and max_conditions is None:
             max_rules = DEFAULT_RULES
         return cls(None if fidelity is None else float(fidelity), max_rules, max_conditions)
@@ -256,17 +257,6 @@ class _Wanted:
         return within and (self.max_conditions is None or rules.n_conditions <= self.max_conditions)
 
 
-def _check_whole(name: str, value: Any) -> None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
-        raise ParameterError(f"Expected {name} as a whole number from 1 on, found {value!r}.")
-
-
-def _check_seed(seed: Any) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**32:
-        raise ParameterError(f"Expected random_state as a whole number from 0 to 2^32 - 1, found {seed!r}.")
-    return int(seed)
-
-
 @dataclass(frozen=True)
 class _SplitRows:
     """Rows to learn from, rows held out, and the labels of the latter if there are any."""
@@ -279,7 +269,8 @@ class _SplitRows:
 
 def _split(model: Any, X: Any, y: Any, held_out: Any, n_queries: Any, seed: int, *, gives_values: bool) -> _SplitRows:
     """Split the rows, or take those that are held out as they are given."""
-    _check_whole("n_queries", n_queries)
+    if n_queries is not None:
+        check_whole("n_queries", n_queries)
     growing.find_answering(model)  # what cannot be asked is refused before rows are read
     is_share = is_number(held_out)
     if held_out is None or isinstance(held_out, bool) or (is_share and not 0 < held_out < 1):

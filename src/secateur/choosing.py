@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from secateur.counting.training_evidence import RowEvidence
 from secateur.errors import InputError, ParameterError
 from secateur.methods import Deletions, Why
-from secateur.methods.contract import check_share, is_number
+from secateur.methods.contract import check_share, check_whole, is_number
 from secateur.methods.covering import (
     HEADING,
     MANY_LEAVES,
@@ -104,9 +104,7 @@ def prefer_columns(rules: Rules, costs: Any, max_columns: int | None = None) -> 
 
 def _limit_columns(rules: Rules, form: ListForm, budget: float, rows: GivenRows | RowSource | None) -> Rules:
     """Make the columns dear that fewest conditions ask, one after another, until few enough are asked: no search."""
-    most, costs = form.max_columns, find_costs(rules, form.prefer)
-    if type(most) is not int or most < 1:
-        raise ParameterError(f"Expected max_columns as a whole number from 1, found {most!r}.")
+    most, costs = check_whole("max_columns", form.max_columns), find_costs(rules, form.prefer)
     dear: set[int] = set()
     least = rules.tree.n_features
     while True:
@@ -144,8 +142,7 @@ def find_costs(rules: Rules, prefer: Any) -> dict[int, float]:
     for column, cost in (prefer or {}).items():
         if not is_number(cost) or not 0 < cost < np.inf:
             raise ParameterError(f"Expected the cost of {column!r} as a number above 0, found {cost!r}.")
-        is_place = isinstance(column, int) and 0 <= column < rules.tree.n_features
-        costs |= dict.fromkeys([column] if is_place else find_features(rules, column), cost)
+        costs |= dict.fromkeys(find_features(rules, column), cost)
     return costs
 
 

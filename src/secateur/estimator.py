@@ -40,7 +40,7 @@ from secateur.methods.contract import MethodName, check_flag, check_share
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import hold_rows, open_rows
 from secateur.rules.rules import Rules
-from secateur.simplification import simplify
+from secateur.simplification import keep_approximated, simplify
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.tree import Tree
 
@@ -123,6 +123,9 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         if is_ensemble(_thaw(fitted)):
             rules = self._approximate(_thaw(fitted), X, y)
         else:
+            for name in ("fidelity", "max_rules"):
+                if getattr(self, name) is not None:
+                    raise ParameterError(f"{name!r} is for a model of several trees: leave it out, or limit the tree.")
             if self.accepts_missing is None and not isinstance(fitted, FrozenEstimator) and _reads_numbers(fitted):
                 options["accepts_missing"] = holds_missing(X) or None  # known, where simplify would have to infer it
             rules = simplify(_thaw(fitted), X, y, sample_weight=weights, **options)
@@ -239,17 +242,11 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
 
     def _approximate(self, fitted: Any, X: Any, y: NDArray[Any]) -> Rules:
         """Make a list that approximates a model of several trees."""
-        others = {"method": "exact", "budget": 0.0, "of": None, "groups": None, "integers": None, "facts": None}
-        for name, default in others.items():
-            if getattr(self, name, default) != default:
-                raise ParameterError(
-                    f"{type(fitted).__qualname__} is approximated, and {name} is for one tree: leave it out, or pass "
-                    "fidelity or max_rules."
-                )
         seed = self.random_state or 0
         seed = seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed
-        own = ("tolerance",) if self._is_regression else ("otherwise", "class_names")
-        wishes = {name: getattr(self, name) for name in ("fidelity", "max_rules", "feature_names", *own)}
+        given = {name: value for name, value in self.get_params(deep=False).items() if name in simplify.__kwdefaults__}
+        kept = keep_approximated(fitted, given, "pass fidelity or max_rules")
+        wishes = {"fidelity": self.fidelity, "max_rules": self.max_rules, **kept}
         return approximate(fitted, X, y, random_state=seed, **wishes).without_rows()
 
     def _tree_to_fit(self) -> Any:
@@ -318,7 +315,7 @@ class RuleClassifier(ClassifierMixin, _RuleEstimator):  # type: ignore[misc]
     rules that cover it.
 
     A setting that the chosen method or form does not read does nothing, so that a search can try several at once:
-    ``budget`` and ``otherwise`` are read by lists.
+    ``budget`` and ``otherwise`` are read by lists. What only several trees read is an error of one, and vice versa.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from secateur.errors import InputError, ParameterError, SecateurError
 from secateur.facts.checking import check_facts
 from secateur.facts.stating import state_facts
 from secateur.methods import Asks, Method, Problem, find_method
-from secateur.methods.contract import MethodName, check_amount
+from secateur.methods.contract import MethodName, check_amount, check_flag
 from secateur.rows.checking import NO_WEIGHT, MissingRejectedError, check_labels, check_rows, check_weights
 from secateur.rows.encoding import find_texts, own_names
 from secateur.rows.opening import open_rows
@@ -47,8 +47,7 @@ class Knowledge:
     domain_knowledge: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.domain_knowledge, bool):
-            raise ParameterError(f"Expected domain_knowledge as True or False, found {self.domain_knowledge!r}.")
+        check_flag("domain_knowledge", self.domain_knowledge)
 
     @property
     def stated(self) -> dict[str, Any]:

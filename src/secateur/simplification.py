@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import fields, replace
 from functools import partial
@@ -195,12 +195,11 @@ def simplify(
         return form.finish(_shorten(problem, chosen, is_weighted=evidence.is_weighted), None)
     model = take_best(model)
     if is_ensemble(model) and not each_leaf:
-        named: dict[str, Any] = {"feature_names": feature_names, "class_names": class_names}
-        others = {"sample_weight": sample_weight, "accepts_missing": accepts_missing, "groups": groups}
-        others |= {"integers": integers, "facts": facts, "budget": budget or None, "of": of, "prefer": prefer}
-        others |= {"max_columns": max_columns, "sections": None if sections == "auto" else sections, **settings}
-        (named if predicts_values(model) else others)["tolerance"] = tolerance
-        return _approximate(model, X, y, otherwise, named, others)
+        named: dict[str, Any] = {"otherwise": otherwise, "feature_names": feature_names, "class_names": class_names}
+        others = {"method": chosen.name, "budget": budget, "sections": sections, "of": of, "prefer": prefer}
+        others |= {"max_columns": max_columns, "sample_weight": sample_weight, "accepts_missing": accepts_missing}
+        others |= {"groups": groups, "integers": integers, "facts": facts, "domain_knowledge": domain_knowledge}
+        return _approximate(model, X, y, {**named, **others, "tolerance": tolerance, "progress": progress, **settings})
     check_pair(X, y, sample_weight)
     with nullcontext() if X is None else open_rows_of(model, X, y, sample_weight) as rows:
         if rows is not None and form.budget and rows.given is None:  # a first look would use them up
@@ -229,7 +228,7 @@ class _Form(NamedTuple):
             asked = {"budget": bool(budget), **{n: getattr(lines, n) != getattr(ListForm(), n) for n in OF_A_LIST}}
             name = next((name for name, is_asked in asked.items() if is_asked), None)
             if name is not None:
-                raise ParameterError(f"{name} is for a list: leave it out, or leave out each_leaf=True.")
+                raise ParameterError(f"{name!r} is for a list: leave it out, or leave out each_leaf=True.")
         return cls(bool(each_leaf), budget, lines)
 
     def settle(self, method: str, settings: dict[str, Any]) -> dict[str, Any]:
@@ -276,7 +275,7 @@ class _Form(NamedTuple):
             )
         for name in ("otherwise", "of"):
             if getattr(self.lines, name) != getattr(ListForm(), name):
-                raise ParameterError(f"{name} names a class, and this tree predicts numbers: leave {name} out.")
+                raise ParameterError(f"{name!r} names a class, but this tree predicts numbers: leave it out.")
         if isinstance(asked, float):
             return asked
         return settle_tolerance(asked or f"{DEFAULT_SPREAD}{SPREAD}", _find_spread(tree, rows))
@@ -318,7 +317,19 @@ def _find_spread(tree: Tree, rows: RowSource | None) -> float:
     return counter.find_spread(rows.fold(without_facts(tree), counter))
 
 
-def _approximate(model: Any, X: Any, y: Any, otherwise: Any, named: dict[str, Any], others: dict[str, Any]) -> Rules:
+def keep_approximated(model: Any, given: Mapping[str, Any], instead: str) -> dict[str, Any]:
+    """Keep those arguments of :func:`simplify` that approximating several trees reads; reject others that were set."""
+    own = ("otherwise", "feature_names", "class_names", *(("tolerance",) if predicts_values(model) else ()))
+    for name, value in given.items():
+        default = (simplify.__kwdefaults__ or {}).get(name)
+        if name not in own and value is not default and not (np.isscalar(value) and value == default):
+            raise ParameterError(
+                f"{type(model).__qualname__} is approximated, and {name!r} is for one tree: leave it out, or {instead}."
+            )
+    return {name: given[name] for name in own if name in given}
+
+
+def _approximate(model: Any, X: Any, y: Any, given: Mapping[str, Any]) -> Rules:
     """Take several trees to :func:`approximate`; reject what only one tree has."""
     from secateur.approximation import approximate
 
@@ -327,14 +338,8 @@ def _approximate(model: Any, X: Any, y: Any, otherwise: Any, named: dict[str, An
             "A model of several trees is approximated by a list, from rows: pass X, or each_leaf=True for the rules of "
             "each tree."
         )
-    strange = next((name for name, value in others.items() if value is not None), None)
-    if strange is not None:
-        raise ParameterError(
-            f"A model of several trees is approximated, and {strange} is for one tree: leave it out, or call "
-            "secateur.approximate(model, X), which has fidelity and max_rules; each_leaf=True gives the rules of each "
-            "tree."
-        )
-    return approximate(model, X, y, otherwise=otherwise, **named)
+    instead = "call secateur.approximate(model, X), which has fidelity and max_rules"
+    return approximate(model, X, y, **keep_approximated(model, given, instead))
 
 
 def _simplify(

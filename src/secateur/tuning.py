@@ -23,7 +23,7 @@ from secateur.errors import InputError, ParameterError, UnsupportedModelError, d
 from secateur.export.html import write_notebook_table
 from secateur.frames import frame_columns
 from secateur.methods import find_method, list_methods
-from secateur.methods.contract import MethodName, Settings, check_amount, check_share, is_number
+from secateur.methods.contract import MethodName, Settings, check_amount, check_share, check_whole, is_number
 from secateur.methods.covering import count_sections
 from secateur.results.audit import Audit
 from secateur.rows.checking import check_weights, holds_missing
@@ -152,7 +152,7 @@ def select(
         search = _Search.plan(over, KINDS[over].method if method is None else method, grid, {**settings})
     kind = search.kind
     if not search.is_list and not (isinstance(otherwise, str) and otherwise == "auto"):
-        raise ParameterError(f"otherwise is for a list; leave it out for over={over!r}.")
+        raise ParameterError(f"'otherwise' is for a list: leave it out for over={over!r}.")
     ceiling = check_share("ceiling", kind.ceiling if ceiling is None else ceiling)
     least = kind.min_accuracy_change if min_accuracy_change is None else min_accuracy_change
     if not is_number(least) or not -1 <= least <= 1:
@@ -361,8 +361,7 @@ def _audit_fold(
 def _make_folds(cv: Any, labels: NDArray[Any], *, is_regression: bool) -> Any:
     if hasattr(cv, "split") and not isinstance(cv, str):
         return cv.split(np.zeros((len(labels), 1)), labels)
-    if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or cv < 2:
-        raise ParameterError(f"Expected cv as a number of folds from 2 on, or an object with split, found {cv!r}.")
+    cv = check_whole("cv", cv, 2, also=", or an object with split")
     from sklearn.model_selection import KFold, StratifiedKFold
 
     if is_regression:

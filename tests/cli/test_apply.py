@@ -33,6 +33,10 @@ def test_a_journal_is_replayed_priced_and_verified(tmp_path: Path) -> None:
     same = CliRunner().invoke(app, ["apply", str(rules), str(edited), *named, "-o", str(tmp_path / "same.json")])
     assert same.exit_code == 0, same.output
     assert (tmp_path / "same.json").read_text() == edited.read_text(), "edited rules hold their journal"
+    every = CliRunner().invoke(app, ["apply", str(rules), str(edits), *named, "--holdout", "0", "--json"])
+    price = secateur.Rules.from_json(every.stdout).price
+    assert price is not None
+    assert price.rows == 569, "no row is set aside"
     edits.write_text("strike 1")
     wrong = CliRunner().invoke(app, ["apply", str(rules), str(edits)])
     assert "is not JSON" in str(wrong.exception)

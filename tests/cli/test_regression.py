@@ -107,8 +107,9 @@ def test_few_numbers_are_classes(capsys: pytest.CaptureFixture[str]) -> None:
         (("simplify", "rows.csv", "--target", "target", "--balanced"), "leave it out"),
         (("simplify", "rows.csv", "--target", "target", "--method", "mismatch"), "says nothing about single rows"),
         (("simplify", "rows.csv", "--target", "target", "--tolerance", "much"), "Expected --tolerance as a number"),
-        (("simplify", "rows.csv", "--target", "target", "--of", "1"), "of names a class"),
+        (("simplify", "rows.csv", "--target", "target", "--of", "1"), "'of' names a class"),
         (("compare", "rows.csv", "--target", "target"), "holds numbers"),
+        (("report", "rows.csv", "--target", "target", "--groups-by", "sex", "-o", "p.html"), "compares classes"),
         (("diagnose", "rows.csv", "--target", "target"), "A diagnosis needs classes"),
     ],
 )

@@ -486,6 +486,12 @@ def test_the_added_columns_can_be_named() -> None:
         found = database.execute(statement)
         assert [column[0] for column in found.description] == ["p", "q", "r", "age", "ward", "rule", "prediction"]
         assert found.fetchall()[0] == ("home", 0.75, 1, 0.8, "A", 7, "mine")
+    for same in (("a", "a", "b"), ("a", "b", "A")):
+        for plain in (False, True):
+            with pytest.raises(ParameterError, match="Expected 3 different names, found 'a'"):
+                rules_to_sql(ward_rules(), names=same, plain=plain)
+        with pytest.raises(ParameterError, match="Expected 3 different names"):
+            ward_rules().to_sql(names=same)
 
 
 @pytest.mark.parametrize("names", ["rule, prediction, share", "RULE, Prediction, age_number", "age_number, ward_label"])

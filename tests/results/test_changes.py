@@ -106,6 +106,14 @@ def test_neighbouring_intervals_are_told_as_one() -> None:
     assert "age > 30" in rules.explain([20.0, 0.0], changes=True).text
     with pytest.raises(ParameterError, match="no column 'aeg' to lock"):
         rules.explain([20.0, 0.0], changes=True, locked=["aeg"])
+    for locked, said in (
+        ("age", "Expected locked as a list of columns, found 'age'"),
+        ([["age"]], r"\['age'\] to lock"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            rules.explain([20.0, 0.0], changes=True, locked=locked)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="no column True to lock"):
+        rules.explain([20.0, 0.0], locked=[True])
 
 
 def test_the_changes_of_real_rows_flip_the_model() -> None:

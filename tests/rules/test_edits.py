@@ -211,6 +211,7 @@ def test_a_limit_of_lines_strikes_the_cheapest_first() -> None:
     first = [rules.strike(place).price for place in range(len(rules))]
     assert prices[0] == min(price.differs for price in first if price is not None)
     assert make(sections=4).limit(lines=2).n_lines == 2
+    assert make().limit(lines=np.int64(3)).to_json() == make().limit(lines=3).to_json()
 
 
 def test_an_edited_list_loses_its_promises_everywhere() -> None:
@@ -289,6 +290,10 @@ def test_mistakes_are_answered_in_a_sentence() -> None:
         (lambda: rules.answer(0, "maybe"), "There is no class 'maybe'"),
         (lambda: rules.answer(0, rules.lines[0].prediction), "already"),
         (lambda: rules.limit(lines=0), "Expected lines"),
+        (lambda: rules.limit(lines=True), "Expected lines"),
+        (lambda: rules.without(True), "There is no column True"),  # type: ignore[arg-type]
+        (lambda: rules.without(["x0"]), "There is no column"),  # type: ignore[arg-type]
+        (lambda: rules.without(30), "There is no column 30: the tree has 30"),
         (lambda: rules.limit(lines=99), "nothing is struck"),
         (lambda: make(sections=1).strike(-1), "only “otherwise”"),
         (lambda: make(each_leaf=True).strike(0), "Editing needs a list"),
@@ -360,3 +365,13 @@ def of_leaves(rules: secateur.Rules, model: Any, rows: Any) -> Any:
     order = {leaf: place for place, leaf in enumerate(rules.paths.leaf_ids.tolist())}
     np.add.at(counts, ([order[leaf] for leaf in model.apply(rows).tolist()], label(rows)), 1)
     return counts
+
+
+def test_the_rules_of_all_leaves_read_as_before_limits_were_rounded() -> None:
+    rules, leaf_rules = make(), make(each_leaf=True)
+    assert [one.words for one in rules.lines]  # which settles how limits are put
+    rounded = rules.rounded()
+    assert rounded.tree.threshold.tolist() != rules.tree.threshold.tolist()
+    assert [one.words for one in rounded.lines] != [one.words for one in rules.lines]
+    assert [one.words for one in rounded.each_leaf] == [one.words for one in leaf_rules]
+    assert rounded.each_leaf.to_text(reasons=True) == leaf_rules.change(unseen=None).to_text(reasons=True)

@@ -84,10 +84,15 @@ def test_costs_that_are_none(prefer: Any, found: str) -> None:
 
 
 def test_costs_are_for_a_list() -> None:
-    with pytest.raises(ParameterError, match="prefer is for a list"):
+    with pytest.raises(ParameterError, match="'prefer' is for a list"):
         fit_wine(prefer={"hue": 2}, each_leaf=True)
-    with pytest.raises(ParameterError, match="Expected max_columns as a whole number from 1, found 0"):
+    with pytest.raises(ParameterError, match="Expected max_columns as a whole number from 1 on, found 0"):
         fit_wine(max_columns=0)
+    with pytest.raises(ParameterError, match="There is no column True"):
+        fit_wine(prefer={True: 10})
+    by_name, _, _ = fit_wine(prefer={"malic_acid": 10}, max_columns=9, sections=2)
+    by_place, _, _ = fit_wine(prefer={np.int64(1): 10}, max_columns=np.int64(9), sections=np.int64(2))
+    assert by_place.to_json() == by_name.to_json()
     rules, _, _ = fit_wine()
     with pytest.raises(InputError, match="call prefer before any edit"):
         rules.strike(0).prefer({"hue": 2})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from secateur.cli import options
 from secateur.cli.approximate import pick_rows
 from secateur.cli.console import print_json, print_text, say, tell, working
 from secateur.cli.options import Json, Policy, Quiet, Reading, Rows, RulesFile, Seed, Trusting, require_both, spread
@@ -32,10 +33,7 @@ def verify_command(
         str | None, typer.Option(metavar="FILE", help="The table that the rules were made from; - is standard input.")
     ] = None,
     used: Rows,
-    holdout: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="Share of the rows that was set aside.  [default: as the rules say]"),
-    ] = None,
+    holdout: options.HeldOut = None,
     seed: Seed = 0,
     as_json: Json = False,
     quiet: Quiet = False,

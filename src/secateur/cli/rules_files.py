@@ -21,7 +21,7 @@ def apply_command(
     *,
     data: options.RulesData = None,
     used: options.Rows,
-    holdout: options.Holdout = 0.0,
+    holdout: options.HeldOut = None,
     seed: options.Seed = 0,
     output: options.Output = None,
     as_json: options.Json = False,
@@ -55,7 +55,7 @@ def apply_command(
     rules = load_rules(rules_file)
     if data is not None:
         table, labelled = reading.label(data, rules.tree, used, seed=seed, quiet=quiet)
-        kept, aside = split_again(rules, labelled, table, holdout or None, seed)
+        kept, aside = split_again(rules, labelled, table, holdout, seed)
         split = None if rules.unseen is None else rules.unseen.split  # so that verify finds these rows again
         rules = rules.change(training=GivenRows(kept.X, kept.y, None))
         rules = rules if aside is None else set_aside(rules, aside, split)

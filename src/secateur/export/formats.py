@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from secateur.errors import ParameterError, did_you_mean, need_library
 from secateur.export.python import check_function_name
 from secateur.export.sql_dialects import check_result_names, find_dialect, split_table
-from secateur.methods.contract import check_flag
+from secateur.methods.contract import check_flag, check_whole
 from secateur.rules.rules import Rules
 
 Options: TypeAlias = Mapping[str, Callable[[Any], object] | None]
@@ -74,8 +74,8 @@ def write_rules(rules: Rules, name: str, /, **options: Any) -> Any:
 
 
 def _check_width(width: Any) -> None:
-    if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
-        raise ParameterError(f"Expected width as a whole number from 1 on, or None, found {width!r}.")
+    if width is not None:
+        check_whole("width", width, also=", or None")
 
 
 def _check_texts(name: str, texts: Any) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from secateur.errors import ParameterError
 from secateur.export.listing import make_listing
+from secateur.methods.contract import check_whole
 from secateur.rows.whole_files import write_whole
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of, read_count, read_link, read_share
@@ -157,10 +158,9 @@ class _Shown:
 
 def draw_tree(rules: Rules, max_depth: int | None = DEFAULT_DEPTH) -> Picture:
     """Draw the tree down to a depth; what lies below is folded into one box that says how many leaves it has."""
-    if max_depth is not None and (not isinstance(max_depth, int) or isinstance(max_depth, bool) or max_depth < 1):
-        raise ParameterError(f"Expected max_depth as a whole number from 1 on, or None for all, found {max_depth!r}.")
     tree, counts = rules.tree, _count_nodes(rules)
-    shown = _place_nodes(rules, tree.depth if max_depth is None else max_depth)
+    deepest = tree.depth if max_depth is None else check_whole("max_depth", max_depth, also=", or None for all")
+    shown = _place_nodes(rules, deepest)
     total = float(counts[0].sum())
     parts: list[str] = []
     for place in reversed(range(len(shown))):

@@ -101,6 +101,8 @@ def check_result_names(names: Sequence[str]) -> None:
     if isinstance(names, str) or len(names) != len(RESULT_NAMES):
         found = f"the text {names!r}" if isinstance(names, str) else f"{len(names)} names"
         raise ParameterError(f"Expected a name for each of {', '.join(RESULT_NAMES)}, found {found}.")
+    if len({str(name).casefold() for name in names}) < len(names):  # a database may not tell "A" from "a"
+        raise ParameterError(f"Expected {len(names)} different names, found {', '.join(map(repr, names))}.")
 
 
 def split_table(table: TableName) -> list[str]:

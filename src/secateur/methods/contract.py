@@ -305,6 +305,19 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
+def is_whole(value: Any) -> bool:
+    """Whether a value is a plain whole number; a bool is not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def check_whole(name: str, value: Any, least: int = 1, most: float = math.inf, *, also: str = "") -> int:
+    """Check a whole number; a bool is none."""
+    if not is_whole(value) or not least <= value <= most:
+        limits = f"from {least} on" if math.isinf(most) else f"from {least} to {most:,}"
+        raise ParameterError(f"Expected {name} as a whole number {limits}{also}, found {value!r}.")
+    return int(value)
+
+
 def check_share(name: str, value: Any) -> float:
     """Check a number between 0 and 1."""
     if not is_number(value) or not 0 <= value <= 1:

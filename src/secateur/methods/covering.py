@@ -29,8 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.errors import ParameterError
 from secateur.kernels.running import run_deletion
+from secateur.methods.contract import check_whole
 from secateur.methods.leaves import (
     Allowed,
     LeafMasks,
@@ -463,9 +463,7 @@ def count_sections(asked: Any, n_classes: int) -> Sections:
     """Check the number of sections that was asked for, or find one."""
     if isinstance(asked, str) and asked == "auto":
         return Sections(min(max(n_classes, FEW_SECTIONS), MOST_SECTIONS), LEAST_SAVING)
-    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
-        raise ParameterError(f"Expected sections as 'auto' or a number from 1, found {asked!r}.")
-    return Sections(asked, 0)
+    return Sections(check_whole("sections", asked, also=", or 'auto'"), 0)
 
 
 class Cut(NamedTuple):

@@ -19,7 +19,7 @@ from typing import Any
 
 from secateur.errors import InputError, need_library
 from secateur.report.summarize import summarize
-from secateur.report.values import draw_values, summarize_values
+from secateur.report.values import draw_values
 from secateur.results.measures import FEW_ROWS
 from secateur.rows.whole_files import write_whole
 from secateur.rules.rules import Rules
@@ -255,7 +255,7 @@ class Report:
 
 def make_report(rules: Rules, X: Any = None, y: Any = None, **options: Any) -> Report:
     """Make the report of rules; the parameters are those of :func:`summarize`."""
-    return Report((summarize_values if rules.tree.is_regression else summarize)(rules, X, y, **options))
+    return Report(summarize(rules, X, y, **options))
 
 
 def rules_to_page(rules: Rules) -> str:

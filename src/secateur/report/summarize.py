@@ -28,6 +28,7 @@ from secateur.report.rules import (
     merge_conditions,
 )
 from secateur.report.tree import describe_splits, describe_tree
+from secateur.report.values import summarize_values
 from secateur.results import fidelity
 from secateur.results.answer import COUNTED_TWICE, counts_rows_twice, find_target, name_target
 from secateur.results.audit import Audit
@@ -77,6 +78,10 @@ def summarize(
     if isinstance(notes, str) or not all(isinstance(note, str) for note in notes):
         raise ParameterError(f"Expected notes as a list of sentences, found {notes!r}.")
     budgets = check_budgets(budgets)
+    if rules.tree.is_regression:
+        if groups_by is not None:
+            raise ParameterError("'groups_by' compares classes, but these rules predict numbers: leave it out.")
+        return summarize_values(rules, X, y, sample_weight=sample_weight, target=target, title=title, notes=notes)
     if rules.fidelity is not None or rules.making.edits is not None:
         budgets = ()  # the fidelity is that of the given list alone
     target = name_target(y) or find_target(rules) if target is None else target

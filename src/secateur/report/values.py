@@ -50,7 +50,6 @@ def summarize_values(
     target: str | None = None,
     title: str | None = None,
     notes: Sequence[str] = (),
-    **_: Any,
 ) -> dict[str, Any]:
     """Gather what the page shows: the listing, an audit and histograms, of the given rows or of the training rows."""
     # The training rows of a surrogate have the model's answers for targets.

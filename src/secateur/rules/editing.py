@@ -11,6 +11,7 @@ import numpy as np
 
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.methods import Deletions, Why
+from secateur.methods.contract import check_whole, is_whole
 from secateur.methods.leaves import CLASSES_ONLY, LeafMasks, list_places, make_mask
 from secateur.rows.row_source import ModelTerms
 from secateur.rules.edits import Edit, Edits, Price, count_price, read_edit
@@ -117,10 +118,8 @@ class Editable:
             Lines that may be left, "otherwise" of each section among them.
         reason : str, default=""
         """
-        if type(lines) is not int or lines < 1:
-            raise ParameterError(f"Expected lines as a whole number from 1 on, found {lines!r}.")
         check_editable(self._list)
-        return _limit(self._list, lines, reason)
+        return _limit(self._list, check_whole("lines", lines), reason)
 
     def replay(self, journal: Iterable[Edit | Mapping[str, Any]]) -> Rules:
         """Make the edits of a journal again, in their order, and count what they cost.
@@ -163,7 +162,7 @@ class Editable:
     def _number(self, line: Any) -> int:
         place = line.index if isinstance(line, Rule) else line
         n_lines = self._list.n_lines
-        if type(place) is not int and not isinstance(place, np.integer):
+        if not is_whole(place):
             raise ParameterError(f"Expected a line as an index into lines, or one of them, found {line!r}.")
         if not -n_lines <= place < n_lines:
             raise ParameterError(f"There is no line {place}: the list has {n_lines}, from 0 to {n_lines - 1}.")
@@ -531,20 +530,20 @@ def _find_changed(rules: Rules) -> Iterable[Changed]:
 
 
 def _name_column(rules: Rules, column: Any) -> str:
-    if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
-        if not 0 <= column < rules.tree.n_features:
-            raise ParameterError(f"There is no column {column}: the tree has {rules.tree.n_features}.")
-        return rules.tree.feature_name(int(column))
-    find_features(rules, column)
-    return str(column)
+    found = find_features(rules, column)
+    return rules.tree.feature_name(*found) if is_whole(column) else str(column)
 
 
 def find_features(rules: Rules, column: Any) -> set[int]:
-    """Find the features of a column; of a group of columns for one category, all of them."""
+    """Find the features of a column, by index or name; of a group of columns for one category, all of them."""
     tree = rules.tree
+    if is_whole(column):
+        if not 0 <= column < tree.n_features:
+            raise ParameterError(f"There is no column {column}: the tree has {tree.n_features}.")
+        return {int(column)}
     names = [tree.feature_name(feature) for feature in range(tree.n_features)]
     groups = {group.name: set(group.features) for group in tree.facts.groups}
-    if column in groups:
+    if isinstance(column, str) and column in groups:
         return groups[column]
     if column not in names:
         hint = did_you_mean(column, [*names, *groups]) if isinstance(column, str) else ""

@@ -607,12 +607,13 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
         Parameters
         ----------
         **fields : object
-            New values of fields; the tree and the method stay.
+            New values of fields; the method stays.
         """
         if not {"deletions", "leaves", "layout"}.isdisjoint(fields):
             fields = {"unseen": None, **fields}  # they were counted for other lines
         made = replace(self, **fields)
         found = ["paths", "place_of_leaf", *(() if "training" in fields else ("voice",))]
+        found = found if made.tree is self.tree else []
         vars(made).update({name: value for name, value in vars(self).items() if name in found})
         return made
 
