@@ -30,13 +30,14 @@ from sqlglot import exp
 import secateur
 from secateur import Rules, TreeBuilder, simplify
 from secateur.errors import InputError
-from secateur.export.sql import audit_to_sql, coverage_to_sql
+from secateur.export import sql
+from secateur.export.sql import audit_to_sql
 from secateur.export.sql_dialects import DIALECTS
 from secateur.results.audit import finish_audit
 from secateur.results.audit_counts import AuditCounter, AuditCounts
 from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.rows import LabelledRows
-from secateur.spark.audit_groups import add_coverage, count_groups
+from secateur.spark.audit_groups import count_covered, count_groups
 
 KINDS = {str: "TEXT", bool: "BOOLEAN", int: "BIGINT", float: "DOUBLE"}
 
@@ -103,10 +104,7 @@ def cases(draw: st.DrawFn, form: str) -> Case:
 
 
 def run(database: Any, case: Case, dialect: str, *, weighted: bool = True, mark: str = "?") -> Any:
-    """The statement, and the groups that a database gives, which say whether their rows are taken in memory.
-
-    Also the rules that were widened, and the groups that say which rows these cover; a list counts what is decided.
-    """
+    """The statement, the groups that a database gives, which say whether their rows are taken, and the rules asked."""
     tree = case.rules.tree
     names = [tree.feature_name(feature) for feature in range(tree.n_features)]
     columns = [[row[name] for row in case.rows] for name in names] + [case.labels, case.weights, case.taken]
@@ -121,19 +119,19 @@ def run(database: Any, case: Case, dialect: str, *, weighted: bool = True, mark:
     marks = ", ".join([mark] * len(names))
     database.executemany(f'INSERT INTO "rows" VALUES ({marks})', list(zip(*columns, strict=True)))
     weight = "its weight" if weighted else None
-    statement = audit_to_sql(case.rules, "its label", dialect, sample_weight=weight, by=["taken"])
     asked = [] if case.rules.is_list else np.unique(case.rules.paths.rule[case.rules.deleted]).tolist()
-    wider = coverage_to_sql(case.rules, asked, "its label", dialect, "rows", sample_weight=weight, by=["taken"])
-    return statement, fetch(database, statement.text), asked, fetch(database, wider)
-
-
-def fetch(database: Any, text: str) -> list[dict[str, Any]]:
-    found = database.execute(text)
+    statement = audit_to_sql(case.rules, "its label", dialect, sample_weight=weight, by=["taken"], asked=asked)
+    found = database.execute(statement.text)
     header = [column[0] for column in found.description]
-    return [dict(zip(header, group, strict=True)) for group in found.fetchall()]
+    return statement, [dict(zip(header, group, strict=True)) for group in found.fetchall()], asked
 
 
-def assert_same_counts(case: Case, statement: Any, groups: Any, asked: list[int], coverage: Any) -> None:
+def add_covered(counts: AuditCounts, rules: Rules, groups: Any, asked: list[int]) -> None:
+    if asked:
+        counts.by_line[asked], counts.squares[asked] = count_covered(rules, [len(asked)], [groups])
+
+
+def assert_same_counts(case: Case, statement: Any, groups: Any, asked: list[int]) -> None:
     assert all((group["refused"] is None) == bool(group["taken"]) for group in groups)
     refused = [group for group in groups if not group["taken"]]
     assert sum(group["n_rows"] for group in refused) == case.taken.count(False)
@@ -143,7 +141,7 @@ def assert_same_counts(case: Case, statement: Any, groups: Any, asked: list[int]
     taken = [group for group in groups if group["taken"]]
     if taken:
         found, expected = count_groups(case.rules, statement.refusals, taken), case.count_in_memory()
-        add_coverage(found, asked, [group for group in coverage if group["taken"]])
+        add_covered(found, case.rules, taken, asked)
         assert not len(found.struck)  # where the rows of a struck line would go is counted in memory only
         names = [one.name for one in fields(found) if one.name != "struck"]
         assert [n for n in names if not np.array_equal(getattr(found, n), getattr(expected, n))] == []
@@ -153,9 +151,25 @@ def assert_same_counts(case: Case, statement: Any, groups: Any, asked: list[int]
 @given(data=st.data())
 @settings(max_examples=30, deadline=None)
 def test_duckdb_counts_as_the_audit_in_memory_does(form: str, data: st.DataObject) -> None:
-    case = data.draw(cases(form))
-    with duckdb.connect() as database:
+    case, deepest = data.draw(cases(form)), data.draw(st.sampled_from([0, sql.MOST_NESTED]))
+    with duckdb.connect() as database, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sql, "MOST_NESTED", deepest)
         assert_same_counts(case, *run(database, case, "duckdb"))
+
+
+def test_edited_lines_are_in_conflict_by_the_class_that_they_say() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(600, 4)), columns=list("abcd"))
+    y = ((X["a"] + X["b"] * X["c"] + rng.normal(size=len(X))) > 0).astype(int)
+    whole = simplify(DecisionTreeClassifier(max_leaf_nodes=12, random_state=0).fit(X, y), X, y)
+    conflicts = []
+    for line in range(whole.n_lines):
+        rules = whole.answer(line, 1 - int(whole.lines[line].prediction))
+        case = make_case(rules, X.to_dict("records"), y.tolist(), [1.0] * len(X))
+        with duckdb.connect() as database:
+            assert_same_counts(case, *run(database, case, "duckdb"))
+        conflicts.append(case.count_in_memory().total("in_conflict"))
+    assert max(conflicts) > 0
 
 
 @both_forms
@@ -179,8 +193,8 @@ def test_a_pipeline_is_asked_in_its_own_columns(form: str) -> None:
     rows = [*usual, *({**usual[0], **change} for change in odd)]
     case = make_case(rules, rows, [*y.tolist(), *[True] * len(odd)], [1.0] * len(rows))
     with duckdb.connect() as database:
-        statement, groups, *covered = run(database, case, "duckdb", weighted=False)
-    assert_same_counts(case, statement, groups, *covered)
+        statement, groups, asked = run(database, case, "duckdb", weighted=False)
+    assert_same_counts(case, statement, groups, asked)
     with pytest.raises(InputError) as caught:
         count_groups(rules, statement.refusals, groups)
     assert str(caught.value) == (
@@ -191,11 +205,11 @@ def test_a_pipeline_is_asked_in_its_own_columns(form: str) -> None:
     )
     with duckdb.connect() as database:
         kept = make_case(rules, usual, y.tolist(), [1.0] * len(usual))
-        statement, groups, *covered = run(database, kept, "duckdb", weighted=False)
+        statement, groups, asked = run(database, kept, "duckdb", weighted=False)
     audit = rules.audit(frame, y)
     assert audit.conflict > 0 or form == "list"
     counts = count_groups(rules, statement.refusals, groups)
-    add_coverage(counts, *covered)
+    add_covered(counts, rules, groups, asked)
     assert audit == finish_audit(rules, counts)
 
 
@@ -233,8 +247,8 @@ def test_rows_that_contradict_a_fact_are_counted_as_in_memory(form: str) -> None
     rows = [{"age": age, "dose": dose} for age in (5.0, 40.0) for dose in (1.0, 9.0)]
     case = make_case(rules, rows, ["no", "no", "no", "yes"], [1.0] * 4)
     with duckdb.connect() as database:
-        statement, groups, *covered = run(database, case, "duckdb")
-    assert_same_counts(case, statement, groups, *covered)
+        statement, groups, asked = run(database, case, "duckdb")
+    assert_same_counts(case, statement, groups, asked)
     assert count_groups(rules, statement.refusals, groups).total("in_conflict") == (form == "each leaf")
 
 
@@ -261,14 +275,14 @@ def test_names_and_labels_cannot_become_code(numbers: bool, form: str) -> None:
 def test_other_dialects_parse_what_is_written(dialect: str, form: str) -> None:
     statement = audit_to_sql(limit_rules(form), "its label", dialect, sample_weight="its weight", by=["ward"])
     read = sqlglot.parse_one(statement.text, dialect=dialect)
-    named = ["ward", "refused", "truth", "leaf", "rule", "conflict", "covered", "n_rows", "label", "weight"]
+    named = ["ward", "refused", "truth", "place", "conflict", "n_rows", "weight"]
     named += ["squares", "odd_weights", "n_counted"]
     assert sorted(column.alias_or_name for column in read.expressions) == sorted(named)
 
 
 def test_what_is_wrong_with_labels_and_weights_is_one_sentence() -> None:
     rules = limit_rules()
-    good = {"refused": None, "truth": 0, "leaf": 0, "rule": 0, "conflict": 0, "covered": 1, "n_rows": 5}
+    good = {"refused": None, "truth": 0, "place": 0, "n_rows": 5}
     cases: list[tuple[list[dict[str, Any]], str]] = [
         ([], "df has no rows; at least one is needed."),
         (

@@ -22,7 +22,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sqlglot import exp
@@ -54,21 +53,23 @@ from secateur.rules.decision_list import (
     ColumnTest,
     DecisionList,
     list_deciding,
+    list_links,
     list_tests,
     make_column,
     make_decision_list,
 )
+from secateur.rules.lines import MOST_LEAVES, find_open
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Label
 
 MOST_WORDED = 2_000  # rules that have their words beside them; nobody reads more
 # The columns of the result that rows are grouped by, and what is counted of each group.
-GROUPED = ("refused", "truth", "leaf", "rule", "conflict", "covered")
-N_ROWS, LABEL, WEIGHT, SQUARES = "n_rows", "label", "weight", "squares"
+GROUPED = ("refused", "truth", "place", "conflict", "covers")
+N_ROWS, WEIGHT, SQUARES = "n_rows", "weight", "squares"
 ODD_WEIGHTS, N_COUNTED = "odd_weights", "n_counted"
 N_CLASSES = "n_classes"
 UNKNOWN = -1
-Named: TypeAlias = tuple[str, Node]
+MOST_NESTED = 40  # levels of a tree, beyond which a planner may run out of stack
 
 
 def rules_to_sql(
@@ -239,10 +240,11 @@ class AuditStatement:
     """A statement that counts rows for an audit.
 
     Its result has these columns behind those that were asked for: ``refused`` (index of the first refusal that holds,
-    else NULL), ``truth`` (class of the label; -1 for one that is not known, NULL for none), ``leaf``, ``rule``
-    (indices of rules), ``conflict``, ``covered`` (0 or 1), ``n_rows``, ``label`` (the least of the group); and with
-    weights ``weight`` (their sum), ``squares`` (the sum of their squares), ``odd_weights`` (rows whose weight is
-    negative, infinite or missing) and ``n_counted`` (rows whose weight is above 0).
+    else NULL), ``truth`` (class of the label; -1 for one that is not known, NULL for none), ``place`` (the place of the
+    leaf times the number of lines, plus the line), ``conflict`` (0 or 1; left out where it is always 0), ``covers``
+    (bit ``k`` says whether the ``k``-th rule asked for covers the rows; left out without any), ``n_rows``; and with
+    weights ``weight`` (their sum), ``squares`` (the sum of their squares), ``odd_weights`` (rows whose weight
+    is negative, infinite or missing) and ``n_counted`` (rows whose weight is above 0).
     """
 
     text: str
@@ -258,43 +260,46 @@ def audit_to_sql(
     sample_weight: str | None = None,
     labels: Sequence[Label] | None = None,
     by: Sequence[str] = (),
+    asked: Sequence[int] = (),
 ) -> AuditStatement:
     """Write a SELECT that counts the rows of a table for an audit of the rules.
 
-    The column ``rule`` is the index of a line, ``leaf`` the place of a leaf. ``labels`` says how the column of labels
-    writes the classes, where it does not hold the tree's own; columns named by ``by`` come first in the result.
+    ``labels`` says how the column of labels writes the classes, where it does not hold the tree's own; columns named by
+    ``by`` come first in the result. The rows are also counted by which of the ``asked`` rules cover them, by the places
+    of their leaves, at most 60.
     """
-    opened = _open_table(rules, y, dialect, table, sample_weight, labels, by)
-    source, _, features, columns, known = opened[:5]
-    label = len(columns)
+    # Nobody reads these limits, so numbers are compared as they are, with the last double that rounds to a limit.
+    tree, chosen = rules.tree, replace(find_dialect(dialect), single=None)
+    known: tuple[Label, ...] = tuple(tree.classes.tolist() if labels is None else labels)
+    features = sorted({*tree.feature[~tree.is_leaf].tolist(), *(() if tree.columns is None else tree.columns.asked)})
+    columns = [make_column(tree, feature) for feature in features]
+    # Labels and weights are typed as the columns of the tree are; a missing one is NULL there, too.
+    others = [_make_other(y, known), *([] if sample_weight is None else [_make_other(sample_weight, None)])]
+    check_names(chosen, by)
+    taken = FreeNames([*(tree.feature_names or ()), *(column.name for column in (*columns, *others)), *by])
+    source, decided = TypedTable([*columns, *others], chosen, table, taken), taken.take("decided")
     refused, refusals = _find_refusal(source, columns)
-    leaves = list_tests(rules, np.zeros_like(rules.deleted), features, np.arange(rules.tree_rules))
-    ranked = list_tests(rules, rules.deleted, features, rules.leaves if rules.is_list else rules.ranking)
-    deciding = list_deciding(rules, features)
-    is_ordered = rules.is_list or rules.is_ordered
-    made = {
-        "refused": refused,
-        "truth": _find_truth(source, label, known),
-        "leaf": source.find_first((tests, index, "") for index, tests in leaves),
-        # Without a sure order, the rule of its own leaf decides a row.
-        **({"rule": source.find_first((tests, index, "") for index, tests in deciding)} if is_ordered else {}),
-        N_CLASSES: _count_classes(source, ranked, rules.paths.leaf_class.tolist()),
-        LABEL: source.value(label),
-        **({} if sample_weight is None else {WEIGHT: source.value(label + 1)}),
-    }
-    step = [*((name, source.own_column(name)) for name in by), *made.items()]
+    made = {name: source.own_column(name) for name in by}
+    made |= {"refused": refused, "truth": _find_truth(source, len(columns), known)}
+    made["place"] = _find_place(source, rules, features)
+    if len(asked):
+        listed = dict(list_tests(rules, rules.deleted, features, np.array(asked, dtype=np.int64)))
+        tests = [(listed[rule], 1 << bit) for bit, rule in enumerate(asked) if rule in listed]
+        made["covers"] = _add([source.find_first([(asks, bit, "")], default=0) for asks, bit in tests])
+    keys = list(made)
 
-    own = opened.own
-    keys = [
-        *((name, own(name)) for name in (*by, "refused", "truth", "leaf")),
-        ("rule", own("rule" if is_ordered else "leaf")),
-        ("conflict", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(1)))),
-        ("covered", _flag(exp.GT(this=own(N_CLASSES), expression=make_number(0)))),
-    ]
-    # SQL Server and PostgreSQL have no least truth value, and it is not needed: both are known.
-    least = exp.Null() if all(isinstance(one, bool) for one in known) else exp.Min(this=own(LABEL))
-    counted: dict[str, Node] = {N_ROWS: exp.Count(this=exp.Star()), LABEL: least}
+    def own(name: str) -> Node:
+        return column_of(decided, make_name(name))
+
+    final = exp.select(*(named(own(name), name) for name in keys), copy=False)
+    if not rules.is_clear:
+        ranked = list_tests(rules, rules.deleted, features, rules.leaves if rules.is_list else rules.ranking)
+        made[N_CLASSES] = _count_classes(source, ranked, rules.class_ids[rules.line_of_place].tolist())
+        conflict = _flag(exp.GT(this=own(N_CLASSES), expression=make_number(1)))
+        final = final.select(named(conflict, "conflict"), copy=False).group_by(conflict.copy(), copy=False)
+    counted: dict[str, Node] = {N_ROWS: exp.Count(this=exp.Star())}
     if sample_weight is not None:
+        made[WEIGHT] = source.value(len(columns) + 1)
         odd = exp.or_(is_null(own(WEIGHT)), is_beyond(own(WEIGHT), 0.0, FLOAT64_END), copy=False)
         counted |= {
             WEIGHT: exp.Sum(this=own(WEIGHT)),
@@ -302,88 +307,11 @@ def audit_to_sql(
             ODD_WEIGHTS: exp.Sum(this=_flag(odd)),
             N_COUNTED: exp.Sum(this=_flag(exp.GT(this=own(WEIGHT), expression=make_number(0)))),
         }
-    text = opened.write(step, keys, list(counted.items()))
+    final = final.select(*(named(node, name) for name, node in counted.items()), copy=False)
+    final = final.from_(exp.Table(this=own_name(decided)), copy=False).group_by(*map(own, keys), copy=False)
+    final = source.attach(final, decided, [named(node, name) for name, node in made.items()])
+    text = final.sql(dialect=chosen.name, pretty=True, copy=False)
     return AuditStatement(f"-- Rows for an audit of {len(rules)} rules by secateur\n{text}", refusals)
-
-
-def coverage_to_sql(rules: Rules, asked: Sequence[int], y: str, dialect: str, table: Any, **options: Any) -> str:
-    """Write a SELECT that counts the rows of a table by class, for each of some rules those that satisfy it.
-
-    Rows that :func:`audit_to_sql` refuses must not be in the table. The result has the columns of ``by``, then
-    ``truth`` (class), and for the k-th rule ``rows_k``, the sum of its rows, and with weights ``squares_k``, that of
-    their squared weights.
-    """
-    opened = _open_table(rules, y, dialect, table, **options)
-    found = dict(list_tests(rules, rules.deleted, opened.features, np.array(asked, dtype=np.int64)))
-    marks = [(f"rule_{place}", opened.mark(found.get(rule))) for place, rule in enumerate(asked)]
-
-    def add_up(name: str, amount: Node) -> Node:
-        passes = exp.EQ(this=opened.own(name), expression=make_number(1))
-        return exp.Sum(this=exp.Case(ifs=[when(passes, amount)], default=make_number(0)))
-
-    counted: list[Named] = []
-    for place, (name, _) in enumerate(marks):
-        amount = opened.own(WEIGHT) if opened.is_weighted else make_number(1)
-        counted.append((f"rows_{place}", add_up(name, amount)))
-        if opened.is_weighted:
-            squared = exp.Mul(this=opened.own(WEIGHT), expression=opened.own(WEIGHT))
-            counted.append((f"squares_{place}", add_up(name, squared)))
-    source, label, by = opened.source, len(opened.columns), opened.by
-    step = [*((name, source.own_column(name)) for name in by), ("truth", _find_truth(source, label, opened.labels))]
-    step += [(WEIGHT, source.value(label + 1))] if opened.is_weighted else []
-    return opened.write([*step, *marks], [(name, opened.own(name)) for name in (*by, "truth")], counted)
-
-
-class _Opened(NamedTuple):
-    """A table with its labels and weights, the name of the step that decides its rows, and what the rules ask of it."""
-
-    source: TypedTable
-    decided: str
-    features: list[int]
-    columns: list[Column]
-    labels: tuple[Label, ...]
-    by: Sequence[str]
-    is_weighted: bool
-    dialect: str
-
-    def own(self, name: str) -> Node:
-        """Name a column of the step."""
-        return column_of(self.decided, make_name(name))
-
-    def mark(self, tests: tuple[ColumnTest, ...] | None) -> Node:
-        """Mark rows that pass some tests by 1, others by 0; None are the tests of a rule that no row can pass."""
-        return make_number(0) if tests is None else self.source.find_first([(tests, 1, "")], default=0)
-
-    def write(self, step: list[Named], keys: list[Named], counted: list[Named]) -> str:
-        """Write the statement that makes columns in a step, groups rows by keys, and counts each group."""
-        grouped = {key.sql(): key.copy() for _, key in keys}  # the rule of the leaf may be there twice
-        final = exp.select(*(named(node, name) for name, node in (*keys, *counted)), copy=False)
-        final = final.from_(exp.Table(this=own_name(self.decided)), copy=False).group_by(*grouped.values(), copy=False)
-        final = self.source.attach(final, self.decided, [named(node, name) for name, node in step])
-        return final.sql(dialect=self.dialect, pretty=True, copy=False)
-
-
-def _open_table(
-    rules: Rules,
-    y: str,
-    dialect: str,
-    table: str | Sequence[str],
-    sample_weight: str | None = None,
-    labels: Sequence[Label] | None = None,
-    by: Sequence[str] = (),
-) -> _Opened:
-    tree, chosen = rules.tree, find_dialect(dialect)
-    known: tuple[Label, ...] = tuple(tree.classes.tolist() if labels is None else labels)
-    asked = () if tree.columns is None else tree.columns.asked
-    features = sorted({*tree.feature[~tree.is_leaf].tolist(), *asked})
-    columns = [make_column(tree, feature) for feature in features]
-    # Labels and weights are typed as the columns of the tree are; a missing one is NULL there, too.
-    others = [_make_other(y, known), *([] if sample_weight is None else [_make_other(sample_weight, None)])]
-    check_names(chosen, by)
-    taken = FreeNames([*(tree.feature_names or ()), *(column.name for column in (*columns, *others)), *by])
-    source = TypedTable([*columns, *others], chosen, table, taken)
-    weighted = sample_weight is not None
-    return _Opened(source, taken.take("decided"), features, columns, known, by, weighted, chosen.name)
 
 
 def _find_refusal(source: TypedTable, columns: Sequence[Column]) -> tuple[Node, tuple[Refusal, ...]]:
@@ -394,6 +322,36 @@ def _find_refusal(source: TypedTable, columns: Sequence[Column]) -> tuple[Node, 
             case.append("ifs", when(condition, make_number(len(refusals)), f"{what}: {column.name}"))
             refusals.append(Refusal(column, what))
     return (case if refusals else exp.cast(exp.Null(), exp.DataType.Type.INT)), tuple(refusals)
+
+
+def _find_place(source: TypedTable, rules: Rules, features: Sequence[int]) -> Node:
+    """Find the leaf of a row times the number of lines, plus the line that decides it.
+
+    The splits of the tree are nested, and below a leaf what it leaves open of the lines is asked; of deep trees, whose
+    nests no planner takes, leaves and lines are asked one by one.
+    """
+    tree, n_lines = rules.tree, rules.n_lines
+    is_ordered = rules.is_list or rules.is_ordered  # else the rule of its own leaf decides a row
+    if len(tree.inner_levels) > MOST_NESTED or rules.tree_rules > MOST_LEAVES:
+        leaves = list_tests(rules, np.zeros_like(rules.deleted), features, np.arange(rules.tree_rules))
+        own = n_lines if is_ordered else n_lines + 1
+        found = source.find_first((tests, place * own, "") for place, tests in leaves)
+        line = source.find_first((tests, line, "") for line, tests in list_deciding(rules, features))
+        return exp.Add(this=found, expression=line) if is_ordered else found
+    last, asked = find_open(rules) if is_ordered else (range(n_lines), {})
+    opened = [(place, line, links) for place, some in asked.items() for line, links in some]
+    tests_of = dict(list_links(rules, [links for *_, links in opened], features))
+    listed: dict[int, list[tuple[tuple[ColumnTest, ...], int, str]]] = {}
+    for number, (place, line, _) in enumerate(opened):
+        if number in tests_of:
+            listed.setdefault(place, []).append((tests_of[number], place * n_lines + line, ""))
+    made = {
+        node: source.find_first(listed.get(place, []), default=place * n_lines + last[place])
+        for place, node in enumerate(rules.paths.leaf_ids.tolist())
+    }
+    splits = np.flatnonzero(~tree.is_leaf).tolist()
+    goes_left = dict(list_links(rules, [[int(tree.children_left[node])] for node in splits], features))
+    return source.nest(tree, {node: goes_left.get(number) for number, node in enumerate(splits)}, made)
 
 
 def _find_truth(source: TypedTable, place: int, labels: Sequence[Label]) -> Node:
@@ -413,7 +371,11 @@ def _count_classes(
     for covering in by_class.values():
         asked = covering if all(covering) else [()]  # a rule that asks nothing is enough
         marks.append(source.find_first(((tests, 1, "") for tests in asked), default=0))
-    return reduce(lambda one, other: exp.Add(this=one, expression=other), marks) if marks else make_number(0)
+    return _add(marks)
+
+
+def _add(numbers: Sequence[Node]) -> Node:
+    return reduce(lambda one, other: exp.Add(this=one, expression=other), numbers) if numbers else make_number(0)
 
 
 def _make_other(name: str, labels: tuple[Label, ...] | None) -> Column:

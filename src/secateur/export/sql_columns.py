@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from secateur.export.sql_dialects import SqlDialect, TableName
-    from secateur.tree.tree import Label
+    from secateur.tree.tree import Label, Tree
 
     Texts = Sequence[str]
 
@@ -235,9 +235,25 @@ class AskedTable:
                     return make_number(number)
                 rest = writer.write_with(str(number), words)
                 break
-            asked = [part for test in tests for part in self._written.get(test) or self._ask(test)]
-            branches += writer.write_branch(writer.join_by_and(asked), str(number), words)
-        return writer.join_case(branches, rest)
+            branches += writer.write_branch(self._join(tests), str(number), words)
+        return make_number(rest) if rest and not branches else writer.join_case(branches, rest)
+
+    def nest(self, tree: Tree, goes_left: Mapping[int, Sequence[ColumnTest] | None], made: dict[int, Node]) -> Node:
+        """Write the splits of a tree as a CASE in a CASE, down to what is made of leaves; None is passed by no row."""
+        writer = self._writer
+        for node in (node for level in reversed(tree.inner_levels) for node in level.tolist()):
+            left, right = (made.pop(int(children[node])) for children in (tree.children_left, tree.children_right))
+            tests = goes_left[node]
+            if tests:
+                branch = writer.write_branch(self._join(tests), writer.write(left))
+                made[node] = writer.join_case(branch, writer.write(right))
+            else:
+                made[node] = right if tests is None else left
+        return made[0]
+
+    def _join(self, tests: Sequence[ColumnTest]) -> str:
+        """Write tests that a row must pass together."""
+        return self._writer.join_by_and([part for test in tests for part in self._written.get(test) or self._ask(test)])
 
     def is_in(self, place: int, labels: Iterable[Label]) -> Node:
         """Ask whether a column holds one of some labels."""

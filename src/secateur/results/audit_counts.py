@@ -186,7 +186,7 @@ class AuditCounter:
     def _place(self, rows: Rows, truth: NDArray[np.int64] | None) -> tuple[Placed, NDArray[np.float64]]:
         """Find where rows are, and count those of each line by class if these are known."""
         rules, layout = self.rules, self.rules.layout
-        is_clear = (rules.is_exact and not rules.tree.facts) or rules.tree.is_regression  # no two classes meet
+        is_clear = rules.is_clear or rules.tree.is_regression  # no two classes meet
         if layout is None or not is_clear or rules.paths.n_rules <= MASKED_LEAVES:
             return place_rows(rules, rows, truth)
         leaf, line = rules.find_places(rows)

@@ -126,9 +126,7 @@ def list_sections(rules: Rules, listed: DecisionList) -> list[tuple[tuple[Column
     lines = [Rule(rules, one.index) for one in listed.rules]
     firsts = [place for place, line in enumerate(lines) if not place or line._section != lines[place - 1]._section]
     links = [line._own_ids for line in lines] + [lines[place]._heading_ids for place in firsts]
-    number = np.repeat(np.arange(len(links)), list(map(len, links)))
-    asked = _Asked(rules.tree, rules.paths, len(links), number, np.concatenate(links).astype(np.int64))
-    tests_of = asked.make_tests([column.feature for column in listed.columns])
+    tests_of = dict(list_links(rules, links, [column.feature for column in listed.columns])).__getitem__
     sections = []
     for section, (start, end) in enumerate(pairwise([*firsts, len(lines)])):
         heading = tests_of(len(lines) + section)
@@ -187,6 +185,17 @@ def list_tests(
     asked = _Asked(rules.tree, paths, len(leaves), *_list_kept(paths, deleted, leaves))
     tests_of = asked.make_tests(features)
     return [(places[place], tests_of(place)) for place in asked.passed]
+
+
+def list_links(
+    rules: Rules, listed: Sequence[Sequence[int]], features: Sequence[int]
+) -> list[tuple[int, tuple[ColumnTest, ...]]]:
+    """List by number what some edges together ask, leaving out those that no row can pass."""
+    number = np.repeat(np.arange(len(listed)), list(map(len, listed)))
+    links = np.array([link for some in listed for link in some], dtype=np.int64)
+    asked = _Asked(rules.tree, rules.paths, len(listed), number, links)
+    tests_of = asked.make_tests(features)
+    return [(place, tests_of(place)) for place in asked.passed]
 
 
 def double_limit(limit: float, dtype: str) -> float:

@@ -13,7 +13,7 @@ from secateur.facts.possible_rows import find_feasible
 from secateur.methods import METHODS, Deletions
 from secateur.methods.leaves import CLASSES_ONLY, LeafValues, Stated, pack_flags
 from secateur.rows.rows import Rows, apply_tree, follow
-from secateur.rules.lines import Layout, LineRoutes, grow_routes, place_rows, without_facts
+from secateur.rules.lines import Layout, LineRoutes, are_apart, grow_routes, place_rows, without_facts
 from secateur.rules.making import Making
 from secateur.tree.columns import BESIDE_A_LIMIT
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths
@@ -283,6 +283,11 @@ class LineRules(LeafRules):
     def is_exact(self) -> bool:
         """Whether the rules give every possible row the tree's answer."""
         return self.budget == 0 and METHODS[self.method].is_exact and self.making.edits is None
+
+    @cached_property
+    def is_clear(self) -> bool:
+        """Whether rules of different classes are known to share no row, not even one that violates a fact."""
+        return (self.is_exact and not self.tree.facts) or are_apart(self)
 
     @property
     def keeps_shares(self) -> bool:

@@ -414,16 +414,18 @@ def grow_routes(rules: LineRules) -> LineRoutes | None:
 
 def find_open(rules: LineRules) -> tuple[list[int], dict[int, list[tuple[int, list[int]]]]]:
     """Find the line of each leaf's rows that no line before it takes, and the lines before it, with what they ask."""
-    tree, paths, layout = rules.tree, rules.paths, rules.list_layout
+    tree, paths, layout, line_of = rules.tree, rules.paths, rules.layout, rules.line_of_place.tolist()
     masks, (first, last) = LeafMasks(tree, paths), tree.leaf_runs
-    decided_by = layout.rest_lines[rules.section_of_leaf].tolist()
+    decided_by, sections = line_of.copy(), [(0, rules.ranking)]
+    if layout is not None:
+        decided_by = layout.rest_lines[rules.section_of_leaf].tolist()
+        sections = list(zip(layout.nodes.tolist(), np.split(rules.leaves, layout.starts[1:-1]), strict=True))
     asked: dict[int, list[tuple[int, list[int]]]] = {}
     inside_of: dict[int, int] = {}
-    sections = zip(layout.nodes.tolist(), layout.starts[:-1].tolist(), layout.starts[1:].tolist(), strict=True)
-    for section, (node, begin, end) in enumerate(sections):
+    for node, own in sections:
         undecided = make_mask(range(int(first[node]), int(last[node])))
-        for rule in range(begin, end):
-            span = paths.entries(int(rules.leaves[rule]))
+        for rule in own.tolist():
+            span = paths.entries(rule)
             links = paths.links[span][~rules.deleted[span]].tolist()
             for link in links:
                 if link not in inside_of:
@@ -434,8 +436,22 @@ def find_open(rules: LineRules) -> tuple[list[int], dict[int, list[tuple[int, li
                 inside &= inside_of[link]
             for place in list_places(met & ~inside):
                 still = [link for link in links if not inside_of[link] >> place & 1]
-                asked.setdefault(place, []).append((rule + section, still))
+                asked.setdefault(place, []).append((line_of[rule], still))
             for place in list_places(inside):
-                decided_by[place] = rule + section
+                decided_by[place] = line_of[rule]
             undecided &= ~inside
     return decided_by, asked
+
+
+def are_apart(rules: LineRules) -> bool:
+    """Whether each rule meets leaves of its class alone, so that rules of different classes share no row."""
+    paths = rules.paths
+    if paths.n_rules > MOST_LEAVES:
+        return False
+    masks = LeafMasks(rules.tree, paths)
+    others = [make_mask(np.flatnonzero(paths.leaf_class != one).tolist()) for one in range(rules.tree.n_classes)]
+    kept = (paths.links[span][~rules.deleted[span]] for span in map(paths.entries, rules.leaves.tolist()))
+    classes = rules.class_ids[rules.line_of_place[rules.leaves]].tolist()
+    return not any(
+        masks.met_by(map(masks.edge, links.tolist())) & others[own] for own, links in zip(classes, kept, strict=True)
+    )

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError, shorten
 from secateur.export.sql import GROUPED, UNKNOWN, Refusal
 from secateur.export.sql_columns import MISSING, UNLISTED
-from secateur.results.audit_counts import AuditCounts, CellCounts, find_cells
+from secateur.results.audit_counts import AuditCounts, CellCounts, cross, find_cells
 from secateur.rows.checking import TOO_MUCH_WEIGHT
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree
@@ -27,7 +28,7 @@ def count_groups(
     """Add up groups, the rows of a statement's result by column, or say which rows of the table do not fit.
 
     A line of a list gets the rows that it decides. With one rule for each leaf, each gets the rows of its leaf;
-    :func:`add_coverage` counts those of rules that were widened.
+    :func:`count_covered` counts those of rules that were widened.
     """
     if not groups:
         raise InputError(f"{what} has no rows; at least one is needed.")
@@ -36,39 +37,50 @@ def count_groups(
     odd = sum(int(group.get("odd_weights") or 0) for group in groups)
     if odd:
         raise InputError(f"sample_weight must be finite and not negative, but {_rows(odd)} of {what} hold another.")
-    # Sums of fractions depend on the order, and Spark gives groups in any.
-    listed = sorted(groups, key=lambda group: tuple(-1 if group[name] is None else group[name] for name in GROUPED))
+    listed = _in_order(groups)
     n_rows = np.array([group["n_rows"] for group in listed], dtype=np.float64)
     weights, squares, n_counted = (
         np.array([group.get(name, group["n_rows"]) for group in listed], dtype=np.float64)
         for name in ("weight", "squares", "n_counted")
     )
-    leaf, decider, truth, conflict, covered = (
-        np.array([group[name] for group in listed], dtype=np.int64)
-        for name in ("leaf", "rule", "truth", "conflict", "covered")
+    place, truth, conflict = (
+        np.array([group.get(name, 0) for group in listed], dtype=np.int64) for name in ("place", "truth", "conflict")
     )
+    leaf, line = np.divmod(place, rules.n_lines)
+    covered = np.ones(len(line), dtype=bool) if rules.layout is None else ~np.isin(line, rules.layout.rest_lines)
     if not math.isfinite(weights.sum()):
         raise InputError(TOO_MUCH_WEIGHT)
-    sums = weights.sum(), weights[conflict == 1].sum(), weights[covered == 1].sum(), squares.sum(), n_counted.sum()
-    shape = len(rules.class_ids), rules.tree.n_classes
-    place = decider if rules.is_list else leaf
+    sums = weights.sum(), weights[conflict == 1].sum(), weights[covered].sum(), squares.sum(), n_counted.sum()
+    beside = line if rules.is_list else leaf
     return AuditCounts(
         int(n_rows.sum()),
-        CellCounts.of(find_cells(rules, leaf, decider, truth), weights),
+        CellCounts.of(find_cells(rules, leaf, line, truth), weights),
         np.array(sums, dtype=np.float64),
-        np.bincount(place * shape[1] + truth, weights, shape[0] * shape[1]).astype(np.float64).reshape(shape),
-        np.bincount(place, squares, shape[0]).astype(np.float64),
+        cross(beside, truth, weights, (rules.n_lines, rules.tree.n_classes)),
+        np.bincount(beside, squares, rules.n_lines).astype(np.float64),
     )
 
 
-def add_coverage(counts: AuditCounts, asked: Sequence[int], groups: Sequence[Mapping[str, Any]]) -> None:
-    """Put the rows of some rules, by column of a statement of :func:`coverage_to_sql`, into the counts, in place."""
-    for place, rule in enumerate(asked):
-        counts.by_line[rule], counts.squares[rule] = 0.0, 0.0
-        for group in groups:
-            n_rows = float(group[f"rows_{place}"])
-            counts.by_line[rule, group["truth"]] += n_rows
-            counts.squares[rule] += float(group.get(f"squares_{place}", n_rows))
+def count_covered(
+    rules: Rules, asked: Sequence[int], groups: Sequence[Sequence[Mapping[str, Any]]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Count the rows of each class that each rule covers, and add up their squared weights.
+
+    So many rules were asked for in each statement, and these groups were its result.
+    """
+    found, squared, first = np.zeros((sum(asked), rules.tree.n_classes)), np.zeros(sum(asked)), 0
+    for n_asked, counted in zip(asked, groups, strict=True):
+        for group in _in_order(counted if n_asked else []):
+            for rule in (first + bit for bit in range(n_asked) if group["covers"] >> bit & 1):
+                found[rule, group["truth"]] += float(group.get("weight", group["n_rows"]))
+                squared[rule] += float(group.get("squares", group["n_rows"]))
+        first += n_asked
+    return found, squared
+
+
+def _in_order(groups: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Sort groups: sums of fractions depend on the order, and Spark gives groups in any."""
+    return sorted(groups, key=lambda group: tuple(-1 if group.get(name) is None else group[name] for name in GROUPED))
 
 
 def _check_rejected(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], what: str) -> None:

@@ -6,8 +6,8 @@ secateur, because Spark plans a statement of hundreds of rules for a minute.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,9 @@ from secateur.rules.rules import Rules
 from secateur.spark.columns import check_beside, has_length, list_tested, place_columns, quote
 from secateur.spark.session import check_frame, check_rules, has_secateur, in_small_methods, name_rows, spark_failures
 from secateur.spark.tasks import CountingTask, RowReader, sum_counts, sum_in_order
-from secateur.tree.tree import Tree
 
 MOST_IN_SQL = 100  # rules, beyond which tasks are faster
-RULES_AT_ONCE = 100  # that a pass over the rows counts the coverage of: each is a column of a statement
+RULES_AT_ONCE = 60  # that a pass over the rows counts the coverage of: each is a bit of a number
 
 
 def audit(rules: Rules, df: Any, y: str, *, sample_weight: str | None = None, since: Audit | None = None) -> Audit:
@@ -61,24 +60,33 @@ def count_audit(rules: Rules, df: Any, y: str, sample_weight: str | None) -> Aud
     if derives(rules.tree) or _can_count_many(rules, df) or rules.source_tree is not rules.tree:
         counter = AuditCounter(rules.without_rows())
         return AuditCounts.from_cells(rules, *_count_in_tasks(counter, df, y, sample_weight))
-    from secateur.spark.audit_groups import count_groups
-
-    with spark_failures():
-        table = _Table.of(rules.tree, df, y, sample_weight)
-        counts = count_groups(rules, *table.count_groups(rules))
-        if not rules.is_list:
-            table.add_coverage(rules, counts)
-        return counts
+    widened = [] if rules.is_list else np.unique(rules.paths.rule[rules.deleted]).tolist()
+    return _count_in_sql(rules, df, y, sample_weight, widened)[0]
 
 
 def count_lines(rules: Rules, df: Any, y: str, sample_weight: str | None) -> LineCounts:
     """Count the rows of a DataFrame that each line decides, and that each rule covers where SQL can tell."""
-    decided = count_audit(rules, df, y, sample_weight).by_line
-    covered = np.full((len(rules), rules.tree.n_classes), np.nan)
-    if not derives(rules.tree) and not _can_count_many(rules, df):
-        with spark_failures():
-            covered = _Table.of(rules.tree, df, y, sample_weight).count_covered(rules)
-    return LineCounts(decided, covered)
+    if derives(rules.tree) or _can_count_many(rules, df):
+        covered = np.full((len(rules), rules.tree.n_classes), np.nan)
+        return LineCounts(count_audit(rules, df, y, sample_weight).by_line, covered)
+    counts, covered = _count_in_sql(rules, df, y, sample_weight, rules.leaves.tolist())
+    return LineCounts(counts.by_line, covered)
+
+
+def _count_in_sql(
+    rules: Rules, df: Any, y: str, sample_weight: str | None, asked: list[int]
+) -> tuple[AuditCounts, NDArray[np.float64]]:
+    """Count rows for an audit, and those of each class that some rules cover."""
+    from secateur.spark.audit_groups import count_covered, count_groups
+
+    parts = [asked[first : first + RULES_AT_ONCE] for first in range(0, len(asked), RULES_AT_ONCE)] or [[]]
+    with spark_failures():
+        found = list(_fetch_groups(rules, df, y, sample_weight, parts))
+    counts = count_groups(rules, *found[0])
+    covered, squares = count_covered(rules, list(map(len, parts)), [groups for _, groups in found])
+    if not rules.is_list:
+        counts.by_line[asked], counts.squares[asked] = covered, squares
+    return counts, covered
 
 
 def _can_count_many(rules: Rules, df: Any) -> bool:
@@ -100,99 +108,55 @@ def _count_in_tasks(counter: Any, df: Any, y: str, sample_weight: str | None) ->
     return sum_counts(df, placement, y, sample_weight, CountingTask(reader, counter))
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A DataFrame with a tree's columns, labels and weights under names of our own, counted in SQL."""
+def _fetch_groups(
+    rules: Rules, df: Any, y: str, sample_weight: str | None, parts: Sequence[Sequence[int]]
+) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
+    """Count a DataFrame in SQL, once for each part of the rules that are asked for.
 
-    tree: Tree
-    df: Any
-    rows: Any  # its columns, selected
-    vector: str | None  # that the columns come from
-    label: str
-    fits: str  # whether the vector has the right length
-    part: str | None  # the partition, for adding up weights in order
-    told: dict[str, Any]  # what the statements are told of labels and weights
+    The tree's columns, labels and weights get names of our own; weights are added up partition by partition.
+    """
+    from pyspark.sql import functions as F
 
-    @classmethod
-    def of(cls, tree: Tree, df: Any, y: str, sample_weight: str | None) -> _Table:
-        from pyspark.sql import functions as F
+    from secateur.export.sql import GROUPED, UNKNOWN, audit_to_sql
 
-        beside = check_beside(df, y, sample_weight, tree.classes)
-        features = list_tested(tree)
-        taken = FreeNames(tree.feature_name(feature) for feature in features)
-        label, weight, part, fits = (taken.take(name) for name in ("label", "weight", "part", "fits"))
-        placement = place_columns(df, tree, features, taken=beside)
-        made = [column.alias(tree.feature_name(f)) for f, column in zip(features, placement.columns, strict=True)]
-        made.append(_read_labels(df, y).alias(label))
+    tree = rules.tree
+    beside, features = check_beside(df, y, sample_weight, tree.classes), list_tested(tree)
+    taken = FreeNames(tree.feature_name(feature) for feature in features)
+    label, weight, part, fits = (taken.take(name) for name in ("label", "weight", "part", "fits"))
+    placement, by = place_columns(df, tree, features, taken=beside), list[str]()
+    made = [column.alias(tree.feature_name(f)) for f, column in zip(features, placement.columns, strict=True)]
+    made.append(_read_labels(df, y).alias(label))
+    if sample_weight is not None:
+        made += [F.col(quote(sample_weight)).cast("double").alias(weight), F.spark_partition_id().alias(part)]
+        by.append(part)
+    if placement.vector is not None:
+        made.append(has_length(placement.vector, tree.n_features).alias(fits))
+        by.append(fits)
+    labels = [int(known) if isinstance(known, bool) else known for known in tree.classes.tolist()]
+    told: dict[str, Any] = {"sample_weight": None if sample_weight is None else weight, "labels": labels, "by": by}
+    rows = df.select(*made)
+    for asked in parts:
+        with name_rows(rows) as table:
+            statement = audit_to_sql(rules, label, "spark", table, **told, asked=asked)
+            counted = df.sparkSession.sql(statement.text)
         if sample_weight is not None:
-            made += [F.col(quote(sample_weight)).cast("double").alias(weight), F.spark_partition_id().alias(part)]
-        if placement.vector is not None:
-            made.append(has_length(placement.vector, tree.n_features).alias(fits))
-        told: dict[str, Any] = {
-            "sample_weight": None if sample_weight is None else weight,
-            "labels": [int(known) if isinstance(known, bool) else known for known in tree.classes.tolist()],
-        }
-        own_part = None if sample_weight is None else part
-        return cls(tree, df, df.select(*made), placement.vector, label, fits, own_part, told)
-
-    @property
-    def by_part(self) -> list[str]:
-        return [] if self.part is None else [self.part]
-
-    def count_groups(self, rules: Rules) -> tuple[Any, list[dict[str, Any]]]:
-        from pyspark.sql import functions as F
-
-        from secateur.export.sql import GROUPED, audit_to_sql
-
-        by = [*self.by_part, *([] if self.vector is None else [self.fits])]
-        with name_rows(self.rows) as table:
-            statement = audit_to_sql(rules, self.label, "spark", table, **self.told, by=by)
-            counted = self.df.sparkSession.sql(statement.text)
-        if self.part is not None:
             sums = [F.sum(name).alias(name) for name in ("n_rows", "odd_weights", "n_counted")]
-            kept = [name for name in (*by, *GROUPED) if name != self.part]
-            in_order = [sum_in_order(self.part, name).alias(name) for name in ("weight", "squares")]
-            counted = counted.groupBy(*kept).agg(*sums, F.min("label").alias("label"), *in_order)
-        groups = self._fetch(counted, statement.text)
-        unfit = sum(group["n_rows"] for group in groups if self.vector is not None and not group[self.fits])
+            kept = [name for name in (*by, *GROUPED) if name != part and name in counted.columns]
+            in_order = [sum_in_order(part, name).alias(name) for name in ("weight", "squares")]
+            counted = counted.groupBy(*kept).agg(*sums, *in_order)
+        with in_small_methods(df.sparkSession, statement.text):
+            groups = counted.toArrow().to_pylist()
+        unfit = sum(group["n_rows"] for group in groups if not group.get(fits, True))
         if unfit:
             raise InputError(
-                f"Column {self.vector!r} of df holds no vector of {self.tree.n_features} numbers, on which the tree "
+                f"Column {placement.vector!r} of df holds no vector of {tree.n_features} numbers, on which the tree "
                 f"was fitted, in {unfit} of its rows."
             )
-        return statement.refusals, groups
-
-    def add_coverage(self, rules: Rules, counts: AuditCounts) -> None:
-        """Count the rows of the rules that were widened."""
-        from secateur.spark.audit_groups import add_coverage
-
-        for asked, groups in self._fetch_coverage(rules, np.unique(rules.paths.rule[rules.deleted]).tolist()):
-            add_coverage(counts, asked, groups)
-
-    def count_covered(self, rules: Rules) -> NDArray[np.float64]:
-        """Count the rows of each class that satisfy each written rule."""
-        covered = np.zeros((len(rules), rules.tree.n_classes))
-        for number, (asked, groups) in enumerate(self._fetch_coverage(rules, rules.leaves.tolist())):
-            for group in groups:
-                for place in range(len(asked)):
-                    covered[number * RULES_AT_ONCE + place, group["truth"]] += float(group[f"rows_{place}"])
-        return covered
-
-    def _fetch_coverage(self, rules: Rules, every: list[int]) -> Iterator[tuple[list[int], list[dict[str, Any]]]]:
-        """Give some rules at a time, and the groups of their rows in the order in which they are to be added."""
-        from secateur.export.sql import coverage_to_sql
-
-        for first in range(0, len(every), RULES_AT_ONCE):
-            asked = every[first : first + RULES_AT_ONCE]
-            with name_rows(self.rows) as table:
-                text = coverage_to_sql(rules, asked, self.label, "spark", table, **self.told, by=self.by_part)
-                found = self._fetch(self.df.sparkSession.sql(text), text)
-            yield asked, sorted(found, key=lambda group: (group.get(self.part or "", 0), group["truth"]))
-
-    def _fetch(self, counted: Any, text: str) -> list[dict[str, Any]]:
-        with in_small_methods(self.df.sparkSession, text):
-            groups: list[dict[str, Any]] = counted.toArrow().to_pylist()
-        return groups
+        if any(group["truth"] == UNKNOWN for group in groups):
+            unknown = rows.where(~F.col(quote(label)).isin(labels))
+            (found,) = unknown.agg(F.min(quote(label))).collect()
+            groups = [{**group, "label": found[0]} for group in groups]
+        yield statement.refusals, groups
 
 
 def _read_labels(df: Any, y: str) -> Any:
