@@ -91,6 +91,7 @@ reproduce: .venv/.package  ## Recompute the paper's deterministic table and comp
 
 reproduce-all: .venv/.dev  ## Run every experiment of the paper (minutes; resumes in ./reproduction)
 	$(BIN)/secateur reproduce all
+	$(BIN)/python -m benchmarks.paper.operations
 
 reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets (an hour; resumes in ./reproduction)
 	$(BIN)/secateur reproduce sparse --splits 5

@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.paper.evidence import ARM_NAMES, Evidence
 from benchmarks.paper.figures import sibling_rises, sibling_rule
+from benchmarks.paper.operations import WITH_ROWS
 from benchmarks.paper.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED, Estimate, combine, estimate, mean_of, ratio_of
-from secateur.lab.operations import WITH_ROWS
 from secateur.lab.protocol import DATASETS, GRID, METHODS, TOLERANCES
 from secateur.lab.sparse import KINDS, SOLVERS
 from secateur.lab.summary import CONFLICT_CEILING

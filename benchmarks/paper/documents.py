@@ -15,11 +15,11 @@ from benchmarks.paper.claims import CLAIMS, count_verdicts, read_verdict
 from benchmarks.paper.evidence import ARM_NAMES, Evidence
 from benchmarks.paper.figures import FIGURES
 from benchmarks.paper.open_points import OPEN_POINTS, describe_nearest
+from benchmarks.paper.operations import WITH_ROWS
 from benchmarks.paper.stored import load_study, load_versions
 from benchmarks.paper.verdicts import CONTRADICTED, SUPPORTED, UNDECIDED
 from secateur.lab import beyond, lists
 from secateur.lab.deterministic import N_STATES, expected_rows
-from secateur.lab.operations import WITH_ROWS
 from secateur.lab.pages import FAR, Page, make_pages, to_markdown, tolerance_page
 from secateur.lab.protocol import ARMS, DATASETS, METHODS
 from secateur.lab.runtime import PAPER_RATIOS, Timing, draw_runtime
@@ -352,8 +352,8 @@ def _runtime(evidence: Evidence) -> str:
         for method in (*METHODS, WITH_ROWS)
     )
     words = (
-        "Operations are entries, row tests and comparisons, as `secateur.lab.operations` counts them. They grow with "
-        f"these powers of the leaves (and the length of their paths), and of the rows: {powers}.\n"
+        "Operations are entries, row tests and comparisons, as `benchmarks.paper.operations` counts them. They grow "
+        f"with these powers of the leaves (and the length of their paths), and of the rows: {powers}.\n"
     )
     return to_markdown(Page("Operations and seconds", note, header, tuple(rows)), level=4) + "\n" + words
 

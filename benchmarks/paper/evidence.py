@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.paper.operations import Work
 from benchmarks.paper.readings import Fit, fit_readings
 from benchmarks.paper.stored import load_study, load_table
 from benchmarks.paper.verdicts import Estimate, Values, mean_of
 from secateur.lab.deterministic import DeterministicRow, reproduce_deterministic
-from secateur.lab.operations import Work
 from secateur.lab.protocol import ARMS, DATASETS, TOLERANCES
 from secateur.lab.sparse import list_values
 from secateur.lab.summary import (

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.lab import operations, runtime
-from secateur.lab.operations import PROCEDURES, WITH_ROWS, count_work
+from benchmarks.paper import operations
+from benchmarks.paper.operations import PROCEDURES, WITH_ROWS, count_work
+from secateur.lab import runtime
 from secateur.lab.summary import load_counted
 
 

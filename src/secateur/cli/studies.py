@@ -215,15 +215,12 @@ def _regression(study: Study) -> list[Page]:
 
 def _runtime(study: Study) -> list[Page]:
     from secateur.lab import runtime
-    from secateur.lab.operations import run_operations
     from secateur.lab.pages import Page
 
     need_library("matplotlib", "lab", "The runtime study")
     n_sizes = len(runtime.LEAF_TARGETS) + len(runtime.ROW_COUNTS)
     with show_progress("runtime study", n_sizes, quiet=study.quiet) as advance:
         timings = runtime.run_runtime(advance)
-    with show_progress("operations", len(runtime.SEEDS) * n_sizes, quiet=study.quiet) as advance:
-        study.write_json("operations", run_operations(advance))
     machine = runtime.describe_machine()
     study.write_json("runtime", {"machine": machine, "timings": [vars(timing) for timing in timings]})
     runtime.draw_runtime(timings, study.place)

@@ -7,12 +7,16 @@ Section 4.4 of the paper counts operations, and so does this: seconds depend on 
 - row tests: a row for the mask of an edge, and a row for each mask that a trial intersects;
 - comparisons: a condition on the path of a leaf of another class, held against what is left of a rule.
 
+``python -m benchmarks.paper.operations`` counts into ./reproduction, beside what ``secateur reproduce runtime`` wrote.
+
 M2-P judges no rows. Whoever passes rows to it gets the support and the reliability of its rules, and pays for them.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +26,7 @@ import secateur
 from secateur.lab.runtime import FIXED_LEAVES, FIXED_ROWS, LEAF_TARGETS, ROW_COUNTS, SEEDS, make_problem
 from secateur.methods.contract import DEFAULT_TOLERANCE
 from secateur.methods.quinlan import CERTAINTY_TOLERANCE, P_TOLERANCE
+from secateur.rows.whole_files import write_whole
 from secateur.tree.paths import trace_paths
 from secateur.tree.shares import fisher_greater
 from secateur.tree.tree import Tree
@@ -211,3 +216,7 @@ def run_operations(progress: Callable[[str], None], row_counts: tuple[int, ...] 
             found.append({"panel": panel, "size": size, "method": procedure, "depth": tree.depth, **counts})
         progress(f"{size:,} {panel}")
     return found
+
+
+if __name__ == "__main__":
+    write_whole(Path("reproduction") / "operations.json", json.dumps(run_operations(print), indent=1))
