@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from rich.console import Console
 
     errors: Console
     out: Console
 
+Made = TypeVar("Made")
 # Names and labels must not control the terminal: control characters become their Unicode pictures or, like what
 # cannot be seen or changes the direction of text, a replacement character. New lines and tabs stay.
 MARKED = (*range(127, 160), 0x61C, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
@@ -91,6 +94,15 @@ def working(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int | 
         return
     with errors.status(f"{what} …") as status:
         yield lambda done, total: status.update(f"{what}: {done:,}{'' if total is None else f' of {total:,}'} rows …")
+
+
+def import_during(work: Callable[[], Made], names: Iterable[str]) -> Made:
+    """Do work in a thread of its own, and load libraries meanwhile; what the work itself needs must be loaded."""
+    with ThreadPoolExecutor(1) as pool:
+        doing = pool.submit(work)
+        for name in names:
+            import_module(name)
+        return doing.result()
 
 
 class _HideControls:

@@ -6,13 +6,15 @@ import json
 import shlex
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from secateur.cli import options
-from secateur.cli.console import print_json, say, tell, working
+from secateur.cli.console import import_during, print_json, say, tell, working
 from secateur.cli.tables.table_file import in_batches, open_batches
 from secateur.cli.writing import Writing, deliver
 from secateur.errors import InputError, ParameterError
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 # The embedded tables: a real one, and the paper's.
 Table = StrEnum("Table", {"tumours": "tumours", "weather": "weather", "human_id": "human-id"})
+# What reads a table, and what fits a tree to it, which takes long to load.
+READING, FITTING = ("duckdb", "pandas", "pyarrow"), ("sklearn.model_selection", "sklearn.tree")
 DEMO_DEPTH = 3  # so that its list fits on a screen
 SHOWN_RULES = 50
 SET_ASIDE = "New rows usually do worse than training rows."
@@ -255,8 +259,10 @@ def _from_data(data: str, model: Any, recipe: _Recipe) -> Story:
     tree = None if model is None else read_one_tree(model)
     if in_batches(data, tree):
         return _from_batches(data, model, recipe)
-    table = recipe.reading.open(data, tree=tree, seed=recipe.growing.seed, quiet=recipe.quiet)
-    story = _from_table(table, model, recipe)
+    open_table = partial(recipe.reading.open, data, tree=tree, seed=recipe.growing.seed, quiet=recipe.quiet)
+    for name in READING:
+        import_module(name)
+    story = _from_table(import_during(open_table, FITTING if model is None else ()), model, recipe)
     return replace(story, again=(data, *story.again))
 
 

@@ -67,10 +67,12 @@ class FileRelation:
 
     def read_metadata(self) -> Any:
         """Read the metadata of a Parquet file; None for others."""
+        if self.kind != "parquet":
+            return None
         import pyarrow.parquet as pq
 
         with self.translate_errors():
-            return pq.read_metadata(self.path) if self.kind == "parquet" else None
+            return pq.read_metadata(self.path)
 
     def select(self, connection: Any, columns: str = "*", rest: str = "") -> Any:
         """Ask for columns of the file."""

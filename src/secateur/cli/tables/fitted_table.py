@@ -15,6 +15,7 @@ from secateur.cli.tables.training_table import (
     TrainingTable,
     find_column,
     make_training_table,
+    number_labels,
     read_labels,
     read_numbers,
     split_names,
@@ -42,6 +43,7 @@ MAX_CATEGORIES = 20
 HOLDOUT = 0.25  # of the rows, by default
 SMALL_TABLE = 200  # rows; of fewer none are set aside by default
 FOLDS = 5
+SHOWN_ROWS = 10_000  # of a table, to read a pipeline that was fitted to it
 PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -130,7 +132,7 @@ def fit_tree(
     else:
         tree = DecisionTreeClassifier(class_weight="balanced" if balanced else None, **options)
     if not table.categories:
-        return tree.fit(table.X, table.y)
+        return _fit(tree, table.X, table.y)
     import pandas as pd
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import Pipeline
@@ -157,19 +159,31 @@ def fit_tree(
     # Only which of many values are rare depends on how often they occur.
     is_short = n_values <= min(MAX_CATEGORIES, len(table.y))
     columns.fit(table.X.iloc[:n_values].assign(**listed) if is_short else table.X)
-    encoded = _encode(columns.named_transformers_["categories"], pd.DataFrame(listed), codes)
-    numbers = table.X.drop(columns=list(table.categories)).to_numpy(dtype=np.float32)
-    return Pipeline([("columns", columns), ("tree", tree.fit(np.hstack([encoded, numbers]), table.y))])
+    parts = _encode(columns.named_transformers_["categories"], pd.DataFrame(listed), codes)
+    parts.append(table.X.drop(columns=list(table.categories)).to_numpy(dtype=np.float32))
+    # A tree looks at one column after the other.
+    rows = np.empty((len(table.y), sum(part.shape[1] for part in parts)), dtype=np.float32, order="F")
+    np.concatenate(parts, axis=1, out=rows)
+    return Pipeline([("columns", columns), ("tree", _fit(tree, rows, table.y))])
 
 
-def _encode(encoder: Any, listed: Any, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.float32]:
-    """Encode columns as the encoder does, from their listed values and the codes of rows among them."""
+def _fit(tree: Any, X: Any, y: NDArray[Any]) -> Any:
+    """Fit a tree; of classes that are texts, which scikit-learn would sort, to their places."""
+    if y.dtype != object:
+        return tree.fit(X, y)
+    classes, places = number_labels(y)
+    tree.fit(X, places).classes_ = classes
+    return tree
+
+
+def _encode(encoder: Any, listed: Any, codes: Sequence[NDArray[np.int64]]) -> list[NDArray[np.float32]]:
+    """Encode each of some columns as the encoder does, from their listed values and the codes of rows among them."""
     rare = getattr(encoder, "infrequent_categories_", [None] * len(codes))
     widths = [
         len(known) - (0 if few is None else len(few) - 1) for known, few in zip(encoder.categories_, rare, strict=True)
     ]
     parts = np.split(encoder.transform(listed), np.cumsum(widths)[:-1], axis=1)
-    return np.hstack([part[own] for part, own in zip(parts, codes, strict=True)])
+    return [part[own] for part, own in zip(parts, codes, strict=True)]
 
 
 def split_table(
@@ -192,12 +206,13 @@ def split_table(
         return table.take(np.flatnonzero(~is_held)), table.take(np.flatnonzero(is_held))
     from sklearn.model_selection import train_test_split
 
+    labels = None
+    if not table.is_regression:
+        values, places = number_labels(table.y)
+        labels = values.astype(str)[places] if table.y.dtype != object else places
     try:
         kept, held_out = train_test_split(
-            np.arange(len(table.y)),
-            test_size=share,
-            stratify=None if table.is_regression else table.y.astype(str),
-            random_state=split.seed,
+            np.arange(len(table.y)), test_size=share, stratify=labels, random_state=split.seed
         )
     except ValueError as error:
         raise InputError(
@@ -365,7 +380,8 @@ def simplify_fitted(fitted: FittedTable, *, takes_facts: bool = True, **options:
     """Make rules of a fitted table; with ``takes_facts``, what the table shows of its columns is stated as facts."""
     train = fitted.train
     names = [train.pattern] if train.is_regression and train.pattern != "{}" else None
-    tree = set_readings(from_model(fitted.model, train.X, class_names=names), train.readings)
+    rows, accepts = (train.X, None) if fitted.min_rows is None or not train.categories else _show_model(fitted)
+    tree = set_readings(from_model(fitted.model, rows, accepts_missing=accepts, class_names=names), train.readings)
     if takes_facts:
         whole, shown = find_facts(tree, train)
         options |= {"integers": whole, "facts": [*shown, *(options.get("facts") or ())]}
@@ -375,6 +391,15 @@ def simplify_fitted(fitted: FittedTable, *, takes_facts: bool = True, **options:
         rules = simplify(tree, train.X.astype(dict.fromkeys(whole, "float64")), train.y, **options)
     may_have_seen = fitted.min_rows is None  # a model that was given
     return rules if fitted.held_out is None or may_have_seen else set_aside(rules, fitted.held_out, fitted.split)
+
+
+def _show_model(fitted: FittedTable) -> tuple[Any, bool | None]:
+    """Take as many rows as it takes to read a pipeline that was fitted here, and tell whether it saw NaN."""
+    X, tree = fitted.train.X, fitted.model.steps[-1][1]
+    numbers = X.columns.drop(list(fitted.train.categories))
+    first = tree.n_features_in_ - len(numbers)  # categories come before them
+    asked = {numbers[place - first] for place in tree.tree_.feature.tolist() if place >= first}
+    return X.iloc[:: 1 + len(X) // SHOWN_ROWS], X[list(asked)].isna().any(axis=None) or None
 
 
 def set_aside(rules: Rules, held_out: TrainingTable, split: Split | None, train: TrainingTable | None = None) -> Rules:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.cli.tables.table_columns import Unreadable, cut_column, describe_cut, describe_readings, find_reading
+from secateur.cli.tables.table_columns import (
+    LOOKED_AT,
+    Unreadable,
+    cut_column,
+    describe_cut,
+    describe_readings,
+    find_reading,
+)
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.results.measures import CODE_NAME, ID_NAME
 from secateur.rows.encoding import as_label
@@ -293,11 +300,8 @@ def _write_label(label: Any) -> str:
 def _check_classes(labels: NDArray[Any], target: str) -> None:
     if len(labels) < 2:
         raise InputError(f"{'One row has' if len(labels) else 'No row has'} a value of {target!r}: expected many rows.")
-    import pandas as pd
-
-    places, found = pd.factorize(labels)  # a million texts take long to sort
-    order = np.argsort(found)
-    values, counts = found[order], np.bincount(places)[order]
+    values, places = number_labels(labels)
+    counts = np.bincount(places)
     if len(values) == 1:
         raise InputError(f"The target {target!r} is {values[0]!s} in every row: at least two classes are needed.")
     if len(values) > MAX_CLASSES or (len(values) > FEW_CATEGORIES and len(values) > DISTINCT_SHARE * len(labels)):
@@ -311,6 +315,15 @@ def _check_classes(labels: NDArray[Any], target: str) -> None:
             f"The class {rare[0]!s} of {target!r} has only one row, too few for a rule: merge it with another class, "
             f"or leave it out with --drop-class {str(rare[0])!r}."
         )
+
+
+def number_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """List different labels in order, and the place of each label among them; a million texts take long to sort."""
+    import pandas as pd
+
+    places, found = pd.factorize(labels)
+    order = np.argsort(found)
+    return found[order], np.argsort(order)[places]
 
 
 def _leave_out(column: str, values: Any, everything: Any, kind: str, *, is_wanted: bool) -> str | None:
@@ -360,4 +373,5 @@ def _count_decimals(numbers: NDArray[np.float64]) -> int | None:
     present = numbers[~np.isnan(numbers)]
     if len(np.unique(present[: 10 * FEW_CATEGORIES])) < FEW_CATEGORIES:
         return None  # a handful of values says little
-    return next((n for n in range(MAX_DECIMALS + 1) if (np.round(present, n) == present).all()), None)
+    parts = present[:LOOKED_AT], present  # most numbers of decimals are ruled out by a few values
+    return next((n for n in range(MAX_DECIMALS + 1) if all((np.round(part, n) == part).all() for part in parts)), None)
