@@ -160,7 +160,10 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "a row without a value": (("explain", "rules.json", "--row", "number=3"), "has no value for 'age'"),
     "a row of no pairs": (("explain", "rules.json", "--row", "3;4"), "Expected NAME=VALUE, found '3;4'"),
     "a row of broken JSON": (("explain", "rules.json", "--row", '{"age": '), "The row is not a JSON object"),
-    "a row that is no number": (("explain", "rules.json", "--row", "age=x,number=2"), "Expected a number for 'age'"),
+    "a row that is no number": (
+        ("explain", "rules.json", "--row", "age=x,number=2"),
+        r"'age' holds 'x' \(row 1\) in place of numbers",
+    ),
     "rows of other columns": (
         ("explain", "rules.json", "other.json"),
         "has none of the columns that the model was fitted on",

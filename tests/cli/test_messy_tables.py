@@ -236,7 +236,7 @@ def test_explain_takes_a_row_as_people_write_it(place: Path) -> None:
     said = run("explain", place / "rules.json", "--row", row)
     assert said.startswith("Predicted ")
     assert "82%" in said or "used" not in asked
-    with pytest.raises(InputError, match=r"Expected a date such as dd/mm/yyyy for 'opened', found 'soon'"):
+    with pytest.raises(InputError, match=r"'opened' holds 'soon' \(row 1\) in place of dates such as dd/mm/yyyy"):
         run("explain", place / "rules.json", "--row", json.dumps({**given, "opened": "soon"}))
 
 

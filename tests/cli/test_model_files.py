@@ -423,14 +423,14 @@ def test_a_row_is_read_as_a_person_writes_it(loans: TableFile) -> None:
     text = {"age": "34", "income": "", "children": "2", "purpose": "car", "member": "yes"}
     plain = {"age": 34, "income": None, "children": 2.0, "purpose": "car", "member": "yes"}
     frame = pd.DataFrame([{**plain, "income": np.nan}])
-    found = rules.explain(parse_row(rules.tree, text))
-    assert found.text == rules.explain(parse_row(rules.tree, plain)).text
+    found = rules.explain(parse_row(rules.tree, text)[0])
+    assert found.text == rules.explain(parse_row(rules.tree, plain)[0]).text
     assert found.prediction == fitted.model.predict(frame[list(fitted.train.X.columns)])[0]
     with pytest.raises(InputError, match=r"know no column 'agee'\. Did you mean 'age'\?"):
         parse_row(rules.tree, {**text, "agee": "3"})
     with pytest.raises(InputError, match="has no value for 'age'"):
-        parse_row(rules.tree, {"income": "3"})
-    with pytest.raises(InputError, match="Expected a number for 'age', found 'old'"):
+        rules.explain(parse_row(rules.tree, {"income": "3"})[0])
+    with pytest.raises(InputError, match=r"--row is not written .* 'age' holds 'old' \(row 1\) in place of numbers"):
         parse_row(rules.tree, {**text, "age": "old"})
 
 

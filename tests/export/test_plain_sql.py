@@ -398,6 +398,26 @@ def test_typed_dates_times_and_amounts_are_compared_as_they_are(step: str, postg
         rules.to_sql("spark", plain=True)
 
 
+@pytest.mark.parametrize("kind", ["REAL", "NUMERIC", "TEXT", "BLOB", ""])
+@pytest.mark.parametrize("takes_missing", [False, True])
+def test_sqlite_answers_no_row_whose_number_is_stored_as_a_text(kind: str, takes_missing: bool) -> None:
+    rules = ward_rules(accepts_missing=np.array([takes_missing, True]))
+    numbers = [None, -3.0, 0.1, 0.5, 0.9, 12.0]
+    rows = [(stored, ward) for one in numbers for stored in (one, None if one is None else f"{one}") for ward in "AC"]
+    with closing(sqlite3.connect(":memory:")) as lite:
+        lite.execute(f"CREATE TABLE rows (age {kind}, ward TEXT)")
+        lite.executemany("INSERT INTO rows VALUES (?, ?)", [*rows, ("old", "A"), (b"9", "A")])
+        statement = rules.to_sql("sqlite", plain=True)
+        found = lite.execute(statement).fetchall()
+    is_known = [isinstance(age, float | int) or (age is None and takes_missing) for _, age, _ in found]
+    assert sum(is_known) >= (0 if kind == "TEXT" else 10)
+    ages = [float(age) if isinstance(age, float | int) else float("nan") for _, age, _ in found]
+    asked = ages if takes_missing else np.nan_to_num(ages).tolist()
+    by_rules = rules.predict(pd.DataFrame({"age": asked, "ward": [ward for *_, ward in found]})).tolist()
+    assert [row[0] for row in found] == [one if own else None for one, own in zip(by_rules, is_known, strict=True)]
+    assert "finite numbers (a text gets NULL) in age" in statement.replace("\n-- ", " ")
+
+
 def test_columns_that_are_numbers_already_need_no_reading() -> None:
     tree = replace(ward_rules().tree, column_parsers=(ColumnParser("number", unit="€", thousands=","), None))
     rules = secateur.simplify(tree, method="none", each_leaf=True)

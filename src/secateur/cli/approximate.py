@@ -118,8 +118,7 @@ def run(
             }
         )
     elif made is not None:
-        for note in notes:
-            tell(note, quiet=quiet)
+        tell(*notes, quiet=quiet)
         deliver(made, None)
     elif not quiet:
         from secateur.cli.simplify import SHOWN_RULES, show_listing, show_next

@@ -93,8 +93,7 @@ def verify_command(
     elif proof.lacks_rows:
         tell(_describe_unchecked(rules))
     else:
-        for sentence in proof.failures or (f"Not checked: {one}." for one in proof.unchecked):
-            tell(sentence)
+        tell(*(proof.failures or (f"Not checked: {one}." for one in proof.unchecked)))
     raise typer.Exit(code=status)
 
 
@@ -173,16 +172,14 @@ def audit_command(
         found |= {} if beside is None else {"policy": beside.to_dict()}
         print_json({**found, "audit": audit.to_dict(), "lines": audit.per_line.to_dicts()})
     elif not quiet:
-        for note in notes:
-            tell(note)
+        tell(*notes)
         _show_audit(rules_file, audit)
         if is_shifted:
             print_text("No line moved, but the table did, so the status is 1.")
         if beside is not None:
             print_text(f"\nA policy instead of the rules:\n{beside}")
     elif moved or is_shifted:
-        for sentence in (audit.per_line.summary, *audit.shifts):
-            tell(sentence)
+        tell(*(audit.per_line.summary, *audit.shifts))
     if not is_tested and not is_shifted:
         raise ParameterError(_describe_untested(rules, audit))
     raise typer.Exit(code=1 if moved or is_shifted else 0)

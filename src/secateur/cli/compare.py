@@ -80,8 +80,7 @@ def compare_command(
         record |= {"measured_rows": len((fitted.held_out or fitted.train).y), "held_out": fitted.held_out is not None}
         print_json({**record, "methods": steps})
     elif not quiet:
-        for note in notes:
-            tell(note)
+        tell(*notes)
         _show(fitted, steps)
     raise typer.Exit(code=0 if all(step.get("verified", True) for step in steps) else 1)
 

@@ -10,7 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     errors: Console
     out: Console
 
-Made = TypeVar("Made")
 # Names and labels must not control the terminal: control characters become their Unicode pictures or, like what
 # cannot be seen or changes the direction of text, a replacement character. New lines and tabs stay.
 MARKED = (*range(127, 160), 0x61C, 0x200B, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
@@ -49,14 +48,14 @@ def _pass_on() -> NoReturn:
     raise PipeClosed
 
 
-def tell(sentence: str, *, quiet: bool = False) -> None:
-    """Print a sentence beside the results, word for word."""
-    if not quiet:
+def tell(*sentences: str, quiet: bool = False) -> None:
+    """Print sentences beside the results, word for word."""
+    if sentences and not quiet:
         from rich.text import Text
 
         from secateur.cli.console import errors
 
-        errors.print(Text(sentence, style="dim"))
+        errors.print(*(Text(sentence, style="dim") for sentence in sentences), sep="\n")
 
 
 def say(*parts: str | tuple[str, str], style: str = "", soft_wrap: bool | None = None) -> None:
@@ -96,7 +95,7 @@ def working(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int | 
         yield lambda done, total: status.update(f"{what}: {done:,}{'' if total is None else f' of {total:,}'} rows …")
 
 
-def import_during(work: Callable[[], Made], names: Iterable[str]) -> Made:
+def import_during(work: Callable[[], Any], names: Iterable[str]) -> Any:
     """Do work in a thread of its own, and load libraries meanwhile; what the work itself needs must be loaded."""
     with ThreadPoolExecutor(1) as pool:
         doing = pool.submit(work)

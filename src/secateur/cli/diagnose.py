@@ -214,8 +214,7 @@ def _show(story: _Story, leaves: list[int] | None, *, pairs: bool) -> None:
     from secateur.words.conditions import count_of
 
     diagnosis = story.diagnosis
-    for note in story.notes:
-        tell(note)
+    tell(*story.notes)
     n_rules, n_conditions = len(diagnosis.leaf_ids), len(diagnosis)
     opening = f"{story.opening} gives {count_of(n_rules, 'rule')} with {count_of(n_conditions, 'condition')}."
     print_text(f"{opening}\n\n")

@@ -57,13 +57,13 @@ def explain_command(
     if (row is None) == (data is None):
         raise ParameterError("Name a table of rows, or one row with --row 'age=34,ward=B'.")
     from secateur.cli.tables.table_columns import parse_row, take_rows
-    from secateur.results.row_reading import find_needed
 
     rules = _open_rules(rules_file, method, trusting)
-    if row is not None:  # exact rules need no more than the columns that they ask for, though the tree asks for more
-        given = _parse(row)
-        parsed = parse_row(rules.tree, given, find_needed(rules))
-        one = rules.explain({name: parsed[name] for name in given}, changes=changes, locked=lock or ())
+    if row is not None:
+        how = {name: getattr(reading, name) for name in ("month_first", "blank_unreadable")}
+        parsed, notes = parse_row(rules.tree, _parse(row), missing=reading.missing or (), **how)
+        tell(*notes)
+        one = rules.explain(parsed, changes=changes, locked=lock or ())
         if letter is not None:
             _write_letters(letter, [one.letter()])
         print_json(one.to_dict()) if as_json else say(one.text)
@@ -71,8 +71,7 @@ def explain_command(
     table = reading.open(str(data), tree=rules.tree)
     beside = [] if rules.tree.feature_names is not None else list(table.frame.columns)[rules.tree.n_features :]
     rows, _, notes = take_rows(table, rules.tree, beside)
-    for note in notes:
-        tell(note)
+    tell(*notes)
     if letter is not None:
         found_rows = (rules.explain(rows.iloc[[at]], changes=changes, locked=lock or ()) for at in range(len(rows)))
         _write_letters(letter, [one.letter() for one in found_rows])
@@ -112,7 +111,7 @@ def _explain_rows(
     @cache
     def describe(index: int) -> tuple[dict[str, Any], str, str]:
         line = lines[index]
-        record = {name: getattr(line, name) for name in ("prediction", "text", "support", "reliability")}
+        record = {name: getattr(line, name) for name in ("prediction", "text", "share", "support", "reliability")}
         where = f"by {'line' if rules.is_list else 'rule'} {index + 1}: {line.words}"
         return {"line": index + 1, **record}, f" {line.class_name}", f"{where} ({describe_rows(line)})"
 

@@ -69,8 +69,7 @@ def apply_command(
     if not quiet:
         verdict = f"{'Verified' if proof.ok else 'Not verified'}{'' if data else ', without rows'}."
         tell(f"{edited.guarantee} {verdict}" if as_json else verdict)  # the text says what is guaranteed
-    for sentence in proof.failures if data is not None else ():
-        tell(sentence)
+    tell(*(proof.failures if data is not None else ()))
     raise typer.Exit(code=1 if proof.is_refuted and data is not None else 0)
 
 
@@ -129,7 +128,7 @@ def diff_command(
         rows = first.X, first.y, X
     difference = find_difference(before, after, *rows)
     differs = difference.otherwise is not None and difference.otherwise[0] != difference.otherwise[1]
-    if differs and not before.tree.is_regression:
+    if differs and not before.tree.is_regression and not _find_left(before) & _find_left(after):
         tell("To compare rules of the same class, make both files with the same --otherwise.", quiet=quiet or as_json)
     if as_json:
         print_json(difference.to_dict())
@@ -144,6 +143,12 @@ def diff_command(
             shown.highlight_regex(rf"(?m)^{kind}: .*(\n  now: .*)?$", style)
         out.print(shown)
     raise typer.Exit(code=0 if difference.is_same else 1)
+
+
+def _find_left(rules: Any) -> set[str]:
+    """Find the classes that each section in which they occur leaves to "otherwise", as --otherwise asks for."""
+    left = [(one.otherwise.class_name, one.rules) for one in rules.sections if one.otherwise is not None]
+    return {own for own, _ in left} - {one.class_name for own, some in left for one in some if one.class_name != own}
 
 
 @options.spread

@@ -170,8 +170,7 @@ def simplify_command(
     if as_json:
         print_json(story.to_dict())
     elif shown is not None:
-        for note in (*(f"Warning: {one}" for one in story.warnings), *story.notes):
-            tell(note, quiet=quiet)
+        tell(*(*(f"Warning: {one}" for one in story.warnings), *story.notes), quiet=quiet)
         deliver(shown, None)
     elif not quiet:
         show_answer(story, asking, writing.report)

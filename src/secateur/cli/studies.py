@@ -122,7 +122,8 @@ def reproduce_command(
 
     `all` runs those of the paper. `sparse` deletes from trees that STreeD and ConTree prove optimal, and `beyond`
     measures every method and setting of secateur on its data sets, lists beside pruning, and the table of `regression`:
-    lists of regression trees on ten targets.
+    lists of regression trees on ten targets. `exhibits` is the paper's table of entropies; its figures are drawn by
+    `python -m benchmarks.paper.documents` of the repository.
 
     A run that was stopped goes on where it was: finished splits are kept in the output directory, and reused as long as
     no source file changes that decides results.

@@ -50,6 +50,7 @@ LIKE_TRAINING = (
     "It answers every training row as the rules do; what they promise for every possible row needs their exact limits, "
     "which SQL that is not plain has."
 )
+TYPED = "finite numbers (a text gets NULL)"
 BY_FACTS = "Limits assume that numbers have no more decimals than the training rows: {}."
 BY_TYPE = (
     "Limits have as few digits as decide like the model for every number of float32, and for every number with no more "
@@ -195,6 +196,8 @@ class PlainTable(AskedTable):
         """List what a row must not hold in a column; that numbers are finite is assumed."""
         column = self._columns[place]
         refused = [] if column.takes_missing else self._ask_missing(place)
+        if self._dialect.name == "sqlite" and self._name_kind(column) == TYPED:  # any type may stand in a column
+            refused.append(exp.Var(this=f"typeof({self._values[place]}) IN ('text', 'blob')"))
         if column.labels is not None and not column.takes_unlisted:
             refused.append(self._is_none_of(place, column.labels))
         elif column.labels is None and (math.isfinite(column.lowest) or math.isfinite(column.highest)):
@@ -257,7 +260,7 @@ class PlainTable(AskedTable):
             kind = "times" if column.reading.kind == "clock" else "dates"
             return f"texts such as {shown}" if is_lite else kind
         if column.labels is None:
-            return "finite numbers"
+            return TYPED if is_lite else "finite numbers"
         if is_text(column):
             return "texts"
         return "truth values" if any(isinstance(label, bool) for label in column.labels) else "numbers"

@@ -152,8 +152,7 @@ def fit_tree(
     listed = {}
     for name, own in zip(table.categories, codes, strict=True):
         # Values as they stand in the table: factorize of pandas 2 gives NaN for None.
-        first = np.empty(own.max() + 1, dtype=np.int64)
-        first[own[::-1]] = np.arange(len(own))[::-1]
+        first = np.flatnonzero(np.diff(np.maximum.accumulate(own), prepend=-1))
         listed[name] = table.X[name].iloc[first[np.arange(n_values) % len(first)]].array
     # The encoder looks at each row of objects, which takes longer than to fit the tree: let it see each value once.
     # Only which of many values are rare depends on how often they occur.

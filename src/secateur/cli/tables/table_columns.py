@@ -6,24 +6,23 @@ least nine in ten of its values can be. The others are told of in one go, for al
 
 from __future__ import annotations
 
+import csv
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.cli.tables.table_file import TableFile, read_table
 from secateur.errors import InputError, did_you_mean, shorten
-from secateur.results.row_reading import make_up
 from secateur.rows import encoding
+from secateur.rows.whole_files import make_room
 from secateur.tree.columns import STEPS, ColumnParser, find_cuts
 from secateur.tree.tree import Tree
 from secateur.words.conditions import count_of
-
-if TYPE_CHECKING:
-    from secateur.cli.tables.table_file import TableFile
 
 LOOKED_AT = 500  # different texts that are looked at first, to leave columns of words alone
 # A column with this share of cells written as numbers or dates is meant to hold them.
@@ -35,7 +34,8 @@ SEPARATORS = ((",", "."), (".", ","), (" ", "."), (" ", ","), ("'", "."), ("", "
 MOMENT = re.compile(r"\d{1,4}[-/.:]\d{1,2}")
 PLAIN = ColumnParser("number")
 SHOWN_CELLS = 10
-BLANKS = ("", "na", "nan", "null", "none", "missing", "?")
+ROW = "--row"  # what a single row is called
+MOST_UNREADABLE = 0.1  # the share of cells that may be blanks; beyond, a column is written in another way
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class Found:
     @property
     def what(self) -> str:
         """What the column holds."""
-        return {"number": "numbers", "clock": "times"}.get(self.reading.kind, "dates")
+        what = {"number": "numbers", "clock": "times"}.get(self.reading.kind, "dates")
+        return f"{what} such as {self.reading.example}"
 
     def read(self, values: Any, name: str, table: str) -> NDArray[np.float64]:
         """Read a column; its odd cells become blanks."""
@@ -90,6 +91,10 @@ class Unreadable:
         over = [name for name, share in shares.items() if share > self.allowed]
         if not over:
             return [f"Took for blanks what cannot be read: {self._list(list(shares))}."] if shares else []
+        if not self.advice and (whole := [name for name in over if shares[name] > MOST_UNREADABLE]):
+            told = f"{self.table} is not written as the rules read it: {self._list(whole, is_whole=True)}"
+            advice = "Write such cells so, or name a text that means a blank with --missing"
+            raise InputError(f"{told}. {advice}; or make rules from a table that is written like this one.")
         enough = math.ceil(1000 * max(shares.values())) / 1000
         advice = f"; {self.advice}" if self.advice else ""
         n_cells = sum(len(self.found[name][0]) for name in over)
@@ -100,15 +105,16 @@ class Unreadable:
             f"{enough:g}{advice}."
         )
 
-    def _list(self, names: Sequence[str]) -> str:
-        """List the first few odd cells of some columns, and count the others."""
+    def _list(self, names: Sequence[str], *, is_whole: bool = False) -> str:
+        """List the first few odd cells of some columns, or of a whole column the first, and count the others."""
         parts = []
         for name in names[:SHOWN_CELLS]:
             cells, what, n_all = self.found[name]
-            shown = cells.iloc[: max(1, SHOWN_CELLS // len(names))]
+            shown = cells.iloc[: 1 if is_whole else max(1, SHOWN_CELLS // len(names))]
             listed = ", ".join(f"{_shorten(text)!r} (row {row + 1})" for row, text in shown.items())
             rest = f" and {len(cells) - len(shown):,} more" if len(cells) > len(shown) else ""
-            parts.append(f"{name!r} holds {listed}{rest} among its {what} ({len(cells):,} of {n_all:,} cells)")
+            among = f"in place of {what}" if is_whole else f"among its {what.partition(' such as ')[0]}"
+            parts.append(f"{name!r} holds {listed}{rest} {among} ({len(cells):,} of {n_all:,} cells)")
         n_left = len(names) - len(parts)
         return "; ".join(parts) + (f"; and cells of {count_of(n_left, 'more column')}" if n_left else "")
 
@@ -303,13 +309,16 @@ def take_rows(table: TableFile, tree: Tree, beside: Sequence[str] = (), kept: ND
         if feature in asked and values.dtype.kind == "O" and not any(isinstance(one, str) for one in levels or ()):
             is_truth = bool(levels) and all(isinstance(one, bool) for one in levels or ())
             are_truths = values.map(encoding.as_truth, na_action="ignore").notna() | values.isna()
-            odd = np.array([isinstance(one, str) and (is_truth or not _is_number(one)) for one in values])
-            odd &= ~are_truths.to_numpy() if is_truth or are_truths.all() else True
-            blanked = unreadable.blank(column, values, odd, "truth values" if is_truth else "numbers")
-            frame[column] = pd.to_numeric(blanked) if odd.any() and not is_truth else blanked
+            numbers = pd.to_numeric(values, errors="coerce")
+            odd = values.map(lambda one: isinstance(one, str)) & (is_truth | numbers.isna())
+            odd &= ~are_truths if is_truth or are_truths.all() else True
+            what = "truth values such as true" if is_truth else f"numbers such as {PLAIN.example}"
+            blanked = unreadable.blank(column, values, odd.to_numpy(dtype=bool), what)
+            frame[column] = numbers if not is_truth and (numbers.notna() | blanked.isna()).all() else blanked
     notes = [*describe_cut(cut), *describe_readings(found), *unreadable.settle()]
     rows = to_types(frame if kept is None else frame[kept], tree).reset_index(drop=True)
-    return Taken(rows, readings, [*notes, *_describe_unseen(rows, tree, table.name)])
+    unseen = [] if table.name == ROW else _describe_unseen(rows, tree, table.name)  # which its explanation says
+    return Taken(rows, readings, [*notes, *unseen])
 
 
 def find_columns(table: TableFile, names: Sequence[str] | None, n_columns: int | None, beside: Sequence[str]) -> Any:
@@ -389,81 +398,28 @@ def write_labels(model: Any, rows: Any) -> Any:
     return typed
 
 
-def parse_row(tree: Tree, given: dict[str, Any], needed: Collection[int] | None = None) -> dict[str, Any]:
-    """Read one row as people write it; columns that the tree never asks for, or are not ``needed``, may be absent."""
+def parse_row(
+    tree: Tree, given: Mapping[str, Any], *, missing: Sequence[str] = (), **how: Any
+) -> tuple[dict[str, Any], list[str]]:
+    """Read values of a row as a CSV file's are read, with notes; columns that no split asks for may hold anything."""
+    import pandas as pd
+
     names = encoding.own_names(tree) or [tree.feature_name(feature) for feature in range(tree.n_features)]
     strange = [name for name in given if name not in names]
     if strange:
         hint = did_you_mean(strange[0], names)
         raise InputError(f"The rules know no column {strange[0]!r}.{hint} Their columns are {shorten(names)}.")
-    asked = set(tree.feature[~tree.is_leaf].tolist())
-    if tree.columns is not None and tree.columns.derived:
-        asked = set(range(len(names)))  # a column that the pipeline makes may need any of them
-        needed = None
-    required = asked if needed is None else asked.intersection(needed)
-    absent = [name for feature, name in enumerate(names) if feature in required and name not in given]
-    if absent:
-        raise InputError(f"The row has no value for {shorten(absent)}: write NAME=VALUE, and NAME= for a blank.")
-    return {
-        name: make_up(tree, feature)
-        if feature in asked and name not in given
-        else _parse_value(tree, feature, given.get(name) if feature in asked else None)  # others may hold anything
-        for feature, name in enumerate(names)
-    }
-
-
-def _parse_value(tree: Tree, feature: int, value: Any) -> Any:
-    levels = tree.categories[feature]
-    cuts = None if tree.columns is None else tree.columns.cuts[feature]
-    if value is None:
-        return None if tree.accepts_missing[feature] or levels is not None else 0.0
-    if levels is not None and cuts is None:
-        return _parse_label(levels, value)
-    if isinstance(value, str):
-        if _is_blank(value):
-            return None
-        if (parser := tree.column_parser(feature)) is not None:
-            try:
-                return _read_text(value, parser, tree.feature_name(feature))
-            except InputError:  # a plain number, which the column's own marks may not allow, is meant as it stands
-                if parser.kind != "number" or not _is_number(value):
-                    raise
-        try:
-            return float(value)
-        except ValueError:
-            raise InputError(f"Expected a number for {tree.feature_name(feature)!r}, found {value!r}.") from None
-    return value
-
-
-def _read_text(value: str, reading: ColumnParser, name: str) -> float:
-    """Read an amount, a date or a time as a person writes it."""
-    import pyarrow as pa
-
-    try:
-        return float(encoding.read_written(pa.array([value]), reading, name)[0])
-    except InputError:
-        what = "a number" if reading.kind == "number" else "a time" if reading.kind == "clock" else "a date"
-        raise InputError(f"Expected {what} such as {reading.example} for {name!r}, found {value!r}.") from None
-
-
-def _parse_label(levels: Sequence[Any], value: Any) -> Any:
-    """Find the label that is meant, text or not; leave what is no label as it is."""
-    if value in levels or not isinstance(value, (str, bool, int, float)):
-        return value
-    otherwise = None if _is_blank(value) else value
-    if all(isinstance(level, bool) for level in levels):
-        return encoding.as_truth(value, otherwise)
-    named = {encoding.as_label(level): level for level in levels}
-    return named.get(encoding.as_label(value), named.get(encoding.as_label(value).strip(" "), otherwise))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_blank(value: Any) -> bool:
-    return isinstance(value, str) and value.strip().lower() in BLANKS
+    is_derived = tree.columns is not None and tree.columns.derived  # from any of the columns
+    asked = range(len(names)) if is_derived else encoding.tested_features(tree)
+    cells = {name: given[name] for f, name in enumerate(names) if f in asked and given.get(name) is not None}
+    written = {name: f"c{place}" for place, name in enumerate(cells)}  # a name in a file has no blanks around it
+    text = [written[name] for name in encoding.find_texts(tree) if name in written]
+    with make_room() as room:
+        with (room / "row").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, delimiter="\t").writerows([["row", *written.values()], [1, *cells.values()]])
+        read = read_table(room / "row", format="tsv", header=True, missing=missing, text=text)
+    frame = pd.DataFrame({name: read.frame[written[name]] if name in written else [np.nan] for name in names})
+    kinds = {name: read.kinds[written[name]] if name in written else "empty" for name in names}
+    rows, _, notes = take_rows(TableFile(ROW, frame, kinds, (), **how), tree)
+    taken = {name: rows[name].astype(object).iloc[0] for name in given}
+    return {name: None if encoding.is_missing(value) else value for name, value in taken.items()}, notes

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from secateur.cli.tables.table_columns import (
-    LOOKED_AT,
-    Unreadable,
-    cut_column,
-    describe_cut,
-    describe_readings,
-    find_reading,
-)
+from secateur.cli.tables.table_columns import Unreadable, cut_column, describe_cut, describe_readings, find_reading
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.results.measures import CODE_NAME, ID_NAME
 from secateur.rows.encoding import as_label
@@ -373,5 +366,5 @@ def _count_decimals(numbers: NDArray[np.float64]) -> int | None:
     present = numbers[~np.isnan(numbers)]
     if len(np.unique(present[: 10 * FEW_CATEGORIES])) < FEW_CATEGORIES:
         return None  # a handful of values says little
-    parts = present[:LOOKED_AT], present  # most numbers of decimals are ruled out by a few values
+    parts = present[: 10 * FEW_CATEGORIES], present  # most numbers of decimals are ruled out by a few values
     return next((n for n in range(MAX_DECIMALS + 1) if all((np.round(part, n) == part).all() for part in parts)), None)
