@@ -50,7 +50,7 @@ def test_many_numbers_are_regression_and_one_line_says_so(capsys: pytest.Capture
     code, said = run(capsys, "simplify", "rows.csv", "--target", "target", *DROPPED, "--holdout", "0")
     assert code == 0
     assert "'target' holds 214 different numbers, so it is predicted as a number (--classes takes them" in said
-    assert f"Give or take {np.ceil(FRAME.target.std(ddof=0) * 25) / 100:g}: no value lies further" in said
+    assert f"Each value is at most {np.ceil(FRAME.target.std(ddof=0) * 25) / 100:g} from the tree's, for any" in said
     assert "An independent check proved it" in said
 
 

@@ -192,8 +192,9 @@ def audited_counts(audit: Any) -> NDArray[np.float64]:
 
 
 def verdicts(audit: Any) -> list[int]:
-    """What is said of every line, as an index into VERDICTS."""
-    return [VERDICTS.index(verdict) for verdict in audit.per_line.verdicts.tolist()]
+    """What is said of every line, as an index into VERDICTS; where rows are too few to tell, the line still holds."""
+    told = (verdict.replace("too few rows to tell", VERDICTS[0]) for verdict in audit.per_line.verdicts.tolist())
+    return [VERDICTS.index(verdict) for verdict in told]
 
 
 # --- cautions ---------------------------------------------------------------------------------------------------------

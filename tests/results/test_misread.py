@@ -79,8 +79,7 @@ def test_what_the_first_lines_hold_is_said_of_the_rows_that_were_counted() -> No
         top = int(rules.shares[:, 1].argmax()) + 1
         assert describe_ranking(rules) == (
             f"Line {top} states the highest probability, 100.0%: 6 of its 6 {which} rows are default. "
-            f"The 2 lines that state the highest probabilities hold 7.2% of the {which} rows and 50.0% of those "
-            "that are default."
+            f"The 7.2% of the {which} rows with the highest probabilities (2 lines) hold 50.0% of those that are default."
         )
 
 
@@ -155,7 +154,7 @@ def test_few_rows_are_no_verdict() -> None:
         DecisionTreeClassifier(max_depth=4, random_state=0).fit(X[:300], y[:300]), X[:300], y[:300]
     )
     for one in rules.audit(X[300:], y[300:]).per_line:
-        assert ("too few rows to tell" in str(one)) == (one.has_few_rows and one.verdict == "still holds")
+        assert ("too few rows to tell" in str(one)) == (one.verdict == "too few rows to tell")
         assert not (one.has_few_rows and "still holds" in str(one))
 
 

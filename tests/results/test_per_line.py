@@ -271,7 +271,7 @@ def test_a_rule_that_still_holds_says_on_how_many_rows_and_why_its_limits_may_le
     rules = make_rules()
     earlier = rules.audit(*make_rows(7, 400))
     found = rules.audit(*make_rows(8, 60), since=earlier).per_line
-    holding = [one for one in found if one.verdict == "still holds"]
+    holding = [one for one in found if one.verdict == "too few rows to tell"]
     few = [one for one in holding if min(one.effective_rows, one.effective_rows_before) < 30]
     assert 0 < len(few) == len(holding)
     rows = [int(one.support) for one in holding]
@@ -364,3 +364,19 @@ def test_a_rule_without_rows_is_not_judged() -> None:
     back = rules.audit(*make_rows(1, 100), since=rules.audit(X, rules.predict(X))).per_line
     assert [one.verdict == "not comparable" for one in back] == [verdict == "no rows" for verdict in verdicts]
     assert "no rows in the earlier audit" in str(back)
+
+
+def test_an_audit_says_that_the_outcome_is_more_frequent_than_before() -> None:
+    X = np.repeat([[0.0], [1.0]], [900, 100], axis=0)
+    y = np.array(["no"] * 860 + ["yes"] * 40 + ["no"] * 68 + ["yes"] * 32)
+    rules = secateur.simplify(DecisionTreeClassifier(max_depth=1).fit(X, y), X, y)
+    more = np.array(["no"] * 830 + ["yes"] * 70 + ["no"] * 48 + ["yes"] * 52)
+    found = rules.audit(X, more)
+    assert found.class_shares == pytest.approx((87.8, 12.2))
+    assert found.class_shares_before == pytest.approx((92.8, 7.2))
+    assert "share of yes: 12.2 % of these rows, 7.2 % in training" in str(found)
+    again = rules.audit(X, more, since=found)
+    assert again.class_shares_before == again.class_shares
+    assert "share of yes" not in str(again)
+    assert "share of yes: 7.2 % of these rows, 12.2 % in the earlier audit" in str(rules.audit(X, y, since=found))
+    assert "finds none of 122, because no line says yes." in str(found)

@@ -106,7 +106,7 @@ def audit_to_html(audit: Audit) -> str:
     rows += [
         ("rules", f"{audit.n_rules:,}", f"{audit.tree_rules:,}"),
         ("conditions", f"{audit.n_conditions:,}", f"{audit.tree_conditions:,}"),
-        ("rows covered by a rule", _percent(audit.coverage), ""),
+        ("rows decided by a line with conditions", _percent(audit.coverage), ""),
     ]
     said = audit.describe_difference()
     return write_notebook_table(

@@ -181,7 +181,7 @@ def _describe_near(rules: Rules) -> str:
         )
     if not rules.tolerance:
         return f"No value changes for {_name_rows(rules)}."
-    return f"Give or take {limit}: no value lies further from the tree's, for {_name_rows(rules)}."
+    return f"Each value is at most {limit} from the tree's, for {_name_rows(rules)}."
 
 
 def _name_rows(rules: Rules) -> str:

@@ -87,6 +87,9 @@ class Audit:
         Accuracy of the rules and of the tree, and the difference.
     baseline_class : str
         The name of that class.
+    class_shares, class_shares_before : tuple of float
+        Percentage of these rows of each class, and the same before: of the earlier audit of a list, else of the
+        training rows; NaN where not known.
     off_by_class : tuple of float
         The same of the rows for which the tree predicts each class; NaN for a class that it predicts for none.
     conflict : float
@@ -165,6 +168,8 @@ class Audit:
     tree_accuracy: float = math.nan
     delta_accuracy: float = math.nan
     baseline_class: str = ""
+    class_shares: tuple[float, ...] = ()
+    class_shares_before: tuple[float, ...] = ()
     off_by_class: tuple[float, ...] = ()
     conflict: float = math.nan
     conflict_interval: tuple[float, float] = NO_LIMITS
@@ -276,15 +281,36 @@ class Audit:
         if self.per_line.rules.keeps_shares:
             points = f"{100 * self.per_line.rules.tolerance:g} points"
             off = [f"off (another class, or a share more than {points} from its leaf's): {self.off:.2f} %"]
+        covered = f"rows covered by a rule: {self.coverage:.2f} %; by rules that disagree (conflict)"
+        if self.per_line.rules.is_list:
+            covered = (
+                f"rows decided by a line with conditions: {self.coverage:.2f} %, the others by “otherwise”; covered by "
+            )
+            covered += "rules that disagree (conflict)"
         return [
             self.describe_difference(),
             *off,
             f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
             f"{self.delta_accuracy:+.2f} points; always {self.baseline_class} {self.baseline:.2f} %)",
-            f"rows covered by a rule: {self.coverage:.2f} %; by rules that disagree (conflict): {self.conflict:.2f} %"
-            f"{limits}",
+            *self._describe_outcome(),
+            f"{covered}: {self.conflict:.2f} %{limits}",
             *self._describe_class(),
         ]
+
+    def _describe_outcome(self) -> list[str]:
+        """Say which class's share differs from before beyond chance: that of interest, else the one that moved most."""
+        rules, since = self.per_line.rules, self.per_line.since
+        then, now = (np.array(one) / 100 for one in (self.class_shares_before, self.class_shares))
+        n_then = np.nansum(rules.leaf_counts if since is None or not rules.is_list else since.n_effective)
+        level = 1 - (1 - statistics.LEVEL) / len(now)
+        low, high = statistics.compare_shares(now, self.per_line.n_effective.sum(), then, n_then, level)
+        moved = np.where((low > 0) | (high < 0), np.abs(now - then), 0.0)
+        of = find_interest(rules)
+        of = int(moved.argmax()) if of is None else of
+        if not moved[of] > 0 or (since is None and rules.is_weighted):
+            return []
+        when, name = "in training" if since is None else "in the earlier audit", rules.tree.class_names[of]
+        return [f"share of {name}: {100 * now[of]:.1f} % of these rows, {100 * then[of]:.1f} % {when}"]
 
     def _describe_class(self) -> list[str]:
         """Say how many of the class of interest a list finds, else how far precision and recall change."""
@@ -389,6 +415,7 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
         own = counts.targets[: rules.n_lines] if rules.is_list else counts.targets[-rules.n_lines :]
         lines = {"moments": find_moments(own, rules.answers), "errors": divide_or_nan(own[:, 3], own[:, 0])}
     lines |= {"struck": counts.struck} if len(counts.struck) else {}
+    per_line = LineAudits(rules, counts.by_line, counts.squares, check_since(rules, since), **lines)
     return Audit(
         n_rules=len(rules),
         n_conditions=rules.n_conditions,
@@ -400,13 +427,14 @@ def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
         irc_per_rule=100.0 * float((gone[touched] / lengths[touched]).mean()) if touched.any() else math.nan,
         assimilated=None if merged is None else 100.0 * float(merged.mean()) if len(merged) else 0.0,
         coverage=100.0 * (counts.total("covered") / counts.total("total")),
-        per_line=LineAudits(rules, counts.by_line, counts.squares, check_since(rules, since), **lines),
-        **find_numbers(rules, counts, total),
+        per_line=per_line,
+        **find_numbers(per_line, counts, total),
     )
 
 
-def _measure_values(rules: Rules, counts: AuditCounts, total: float) -> dict[str, Any]:
+def _measure_values(lines: LineAudits, counts: AuditCounts, total: float) -> dict[str, Any]:
     """Find how far values are off, beside those of the tree and their mean."""
+    rules = lines.rules
     n_lines, n_leaves = rules.n_lines, rules.paths.n_rules
     own, tree = np.split(counts.targets[: n_lines + n_leaves], [n_lines])
     known = np.nan_to_num(find_moments(own, rules.answers))
@@ -432,8 +460,9 @@ def _measure_values(rules: Rules, counts: AuditCounts, total: float) -> dict[str
     }
 
 
-def _measure_classes(rules: Rules, counts: AuditCounts, total: float) -> dict[str, Any]:
+def _measure_classes(lines: LineAudits, counts: AuditCounts, total: float) -> dict[str, Any]:
     """Find how often classes are right and agree with the tree's, and how good the probabilities are."""
+    rules, since = lines.rules, lines.since
     n_classes, weights = rules.tree.n_classes, counts.decided.counts
     pairs, truth = np.divmod(counts.decided.cells, n_classes)
     leaf, line = np.divmod(pairs, len(rules.class_ids))
@@ -452,6 +481,11 @@ def _measure_classes(rules: Rules, counts: AuditCounts, total: float) -> dict[st
     by_class = [np.bincount(by_tree, weights * part, minlength=n_classes) for part in (off, 1.0)]
     sizes = np.bincount(truth, weights, minlength=n_classes)
     guess = statistics.find_guess(rules, sizes)
+    before = np.full(n_classes, np.nan)
+    if since is not None and rules.is_list:
+        before = since.counts.sum(axis=0)
+    elif rules.is_ranked and rules.fidelity is None:
+        before = rules.leaf_counts.sum(axis=0)
     tree_shares = rules.leaf_shares
     scores = tree_scores = statistics.score_shares(tree_shares, cross(leaf, truth, weights, tree_shares.shape))
     apart = np.zeros(len(leaf))
@@ -479,6 +513,8 @@ def _measure_classes(rules: Rules, counts: AuditCounts, total: float) -> dict[st
         "delta_accuracy": accuracy - tree_accuracy,
         "baseline": 100.0 * (float(sizes[guess]) / total),
         "baseline_class": rules.tree.class_names[guess],
+        "class_shares": tuple((100.0 * sizes / total).tolist()),
+        "class_shares_before": tuple((100.0 * divide_or_nan(before, np.full(n_classes, before.sum()))).tolist()),
         "off": 100.0 * (float((weights * off).sum()) / total),
         "off_by_class": tuple((100.0 * divide_or_nan(*by_class)).tolist()),
         "conflict": 100.0 * conflict,

@@ -75,6 +75,7 @@ class Measures:
     tree_accuracy: float = math.nan
     tree_auc: float = math.nan
     which: str = ""  # "unseen" or "in training", behind a number of rows
+    is_said: bool = True  # whether any line says the class of interest
 
     @property
     def total(self) -> float:
@@ -130,7 +131,8 @@ class Measures:
         area += f" (tree {self.tree_auc:.3f})" if area and not math.isnan(self.tree_auc) else ""
         area += "." if area else ""
         if not named:
-            none = f"finds none of {read_count(own)}{which}, because no line with a row says so"
+            line = "line that decides a row" if self.is_said else "line"
+            none = f"finds none of {read_count(own)}{which}, because no {line} says {name}"
             return f"{name_class(name)}: {none}.{area}"
         lift = hits / named / (own / self.total)
         return (
@@ -185,7 +187,7 @@ def measure_groups(
     confusion = np.zeros((len(names), len(names)))
     np.add.at(confusion, said, counts)
     area = math.nan if of is None else find_area(shares[:, of], counts[:, of], counts.sum(axis=1) - counts[:, of])
-    return Measures(names, rows, confusion, guess, of, area)
+    return Measures(names, rows, confusion, guess, of, area, is_said=of in said)
 
 
 def measure_rules(rules: Rules) -> Measures | None:
@@ -312,11 +314,11 @@ def describe_ranking(rules: Rules) -> str | None:
         some += [one for one in ranked if one.rows and one not in some and stated[one.line] == stated[some[-1].line]]
     if len(some) < 2:
         return told
-    which, verb = "unseen" if count_shown(rules)[1] else "training", "state" if rules.keeps_shares else "give"
+    which = "unseen" if count_shown(rules)[1] else "training"
     held, caught = read_share(some[-1].rows_so_far), read_share(some[-1].caught_so_far)
     return (
-        f"{told} The {len(some)} lines that {verb} the highest probabilities hold {held} of the {which} rows and "
-        f"{caught} of those that are {rules.tree.class_names[of]}."
+        f"{told} The {held} of the {which} rows with the highest probabilities ({len(some)} lines) hold {caught} of "
+        f"those that are {rules.tree.class_names[of]}."
     )
 
 

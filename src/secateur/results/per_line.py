@@ -31,7 +31,8 @@ from secateur.tree.tree import Label
 from secateur.words.conditions import count_class, count_of, count_rows, name_class, read_count, read_share
 from secateur.words.plain_words import read_amount
 
-HOLDS, MOVED, NO_ROWS, NOT_COMPARABLE = "still holds", "moved", "no rows", "not comparable"
+HOLDS, FEW, MOVED = "still holds", "too few rows to tell", "moved"
+NO_ROWS, NOT_COMPARABLE = "no rows", "not comparable"
 FALSE_ALARMS = 0.05  # chance of any, if no rule has changed
 FEW_ROWS = 30  # with fewer, here or before, that a line still holds says little
 SHOWN_RULES = 20
@@ -91,8 +92,9 @@ class LineAudit:
         Of no change: twice the smaller one-sided p of Fisher's exact test, corrected by Holm for the number of lines
         tested. With weights, the effective numbers of rows are tested, and p is approximate.
     verdict : str
-        ``"moved"`` if this is at most 0.05, else ``"still holds"``; ``"no rows"`` if the line has no audited row;
-        ``"not comparable"`` if some do, but none did before, or its numbers before are not known.
+        ``"moved"`` if this is at most 0.05, else ``"still holds"``, or ``"too few rows to tell"`` with fewer than 30
+        effective ones, here or before; ``"no rows"`` if the line has no audited row; ``"not comparable"`` if some do,
+        but none did before, or its numbers before are not known.
     effective_rows, effective_rows_before : float, float or None
         For how many rows the audited ones count, and those it is compared with: their number, or with weights Kish's
         effective number; None where not known.
@@ -141,11 +143,10 @@ class LineAudit:
 
     @property
     def has_few_rows(self) -> bool:
-        """Whether it was tested with fewer than 30 effective rows, here or before: that it still holds says little."""
-        return self.verdict in (HOLDS, MOVED) and min(self.effective_rows, self.effective_rows_before or 0) < FEW_ROWS
+        """Whether it was tested with fewer than 30 effective rows, here or before."""
+        return self.verdict in (FEW, MOVED) and min(self.effective_rows, self.effective_rows_before or 0) < FEW_ROWS
 
     def __str__(self) -> str:
-        verdict = "too few rows to tell" if self.verdict == HOLDS and self.has_few_rows else self.verdict
         rows, scale, unit = _count(self.support, self.effective_rows), 100.0, " points"
         now = "none of these rows"
         if self.mean is not None and self.spread is not None and self.mean_error is not None:
@@ -155,7 +156,7 @@ class LineAudit:
         elif self.reliability is not None and self.low is not None and self.high is not None:
             limits = f"({100 * self.low:.1f} to {100 * self.high:.1f})"
             now = f"{name_class(self.class_name)}: {100 * self.reliability:.1f} % {limits} of {rows}"
-        lines = [f"{self.line}. {verdict}: {self.text}", f"  {now}; {self._tell_before()}"]
+        lines = [f"{self.line}. {self.verdict}: {self.text}", f"  {now}; {self._tell_before()}"]
         changes = [scale * one for one in (self.change, self.change_low, self.change_high) if one is not None]
         if len(changes) == 3:
             change, low, high = (f"{one:+.1f}" if unit else f"{one:+.4g}" for one in changes)
@@ -218,7 +219,7 @@ class LineAudits(ArrayTable[LineAudit]):
     >>> rules = secateur.simplify(model, X[:400], y[:400], class_names=["malignant", "benign"])
     >>> found = rules.audit(X[400:], y[400:]).per_line
     >>> [(one.verdict, int(one.support)) for one in found]
-    [('still holds', 6), ('still holds', 109), ('moved', 54)]
+    [('too few rows to tell', 6), ('still holds', 109), ('moved', 54)]
     """
 
     nouns = "lines"
@@ -362,8 +363,8 @@ class LineAudits(ArrayTable[LineAudit]):
 
     @cached_property
     def verdicts(self) -> NDArray[np.str_]:
-        """What is said of each rule: ``"still holds"``, ``"moved"``, ``"no rows"`` or ``"not comparable"``."""
-        tested = np.where(self.p_values <= FALSE_ALARMS, MOVED, HOLDS)
+        """What is said of each rule, as :class:`LineAudit` says it."""
+        tested = np.where(self.p_values <= FALSE_ALARMS, MOVED, np.where(self.has_few_rows, FEW, HOLDS))
         untested = np.where(self.support > 0, NOT_COMPARABLE, NO_ROWS)
         return np.where(np.isnan(self.p_values), untested, tested)
 
@@ -374,7 +375,7 @@ class LineAudits(ArrayTable[LineAudit]):
 
     @property
     def n_tested(self) -> int:
-        """Number of rules that moved or still hold."""
+        """Number of rules that were tested."""
         return int((~np.isnan(self.p_values)).sum())
 
     @cached_property
@@ -470,24 +471,23 @@ class LineAudits(ArrayTable[LineAudit]):
             against = "Against the unseen rows that the rules were measured on"
         if self.since is None:
             against = f"Against the training rows{', to which the rules were fitted' if self.n_tested else ''}"
-        verdicts = (MOVED, HOLDS, NO_ROWS, NOT_COMPARABLE)
-        n_moved, n_holding, n_empty, n_unknown = (int((self.verdicts == one).sum()) for one in verdicts)
+        verdicts = (MOVED, HOLDS, FEW, NO_ROWS, NOT_COMPARABLE)
+        n_moved, n_sure, n_few, n_empty, n_unknown = (int((self.verdicts == one).sum()) for one in verdicts)
         every = count_of(len(self), "line" if self.rules.is_list else "rule")
         if self.rules.is_list:
             n_rules = len(self.rules)
             every += f" ({count_of(n_rules, 'rule')} and {len(self) - n_rules} × “otherwise”)"
         said = [f"{n_moved:,} of {every} moved" if self.n_tested else f"none of {every} could be tested"]
-        n_few = int((self.has_few_rows & (self.verdicts == HOLDS)).sum())
-        if n_sure := n_holding - n_few:
+        if n_sure:
             said.append(f"{n_sure:,} still {'holds' if n_sure == 1 else 'hold'} ({self._tell_holding()})")
-        rest = (n_few, "has", "have", "too few rows to tell"), (n_empty, "has", "have", "no rows here")
+        rest = (n_few, "has", "have", FEW), (n_empty, "has", "have", "no rows here")
         for number, has, have, what in (*rest, (n_unknown, "is", "are", "not comparable")):
             said += [f"{number:,} {has if number == 1 else have} {what}"] if number else []
         return f"{against}: {', '.join(said)}."
 
     def _tell_holding(self) -> str:
         """Say how many rows are behind the rules that still hold and have enough of them to tell."""
-        rows = self.n_effective[(self.verdicts == HOLDS) & ~self.has_few_rows]
+        rows = self.n_effective[self.verdicts == HOLDS]
         least, most = (read_count(float(np.round(end))) for end in (rows.min(), rows.max()))
         told = count_of(float(np.round(rows.max())), "row") if least == most else f"{least} to {most} rows"
         return f"{told}{' each' if len(rows) > 1 else ''}"
@@ -503,7 +503,7 @@ class LineAudits(ArrayTable[LineAudit]):
                 "A line moved if chance would hardly make so large a difference: p is at most "
                 f"{FALSE_ALARMS:g} by {test}, corrected for {count_of(self.n_tested, 'tested line')}.{limits}"
             )
-        few = np.flatnonzero(self.has_few_rows & (self.verdicts == HOLDS))
+        few = np.flatnonzero(self.verdicts == FEW)
         if len(few):
             least = np.round(np.minimum(self.n_effective, self.before[1])[few[:SHOWN_RULES]]).tolist()
             told = zip((few[:SHOWN_RULES] + 1).tolist(), least, strict=True)
