@@ -284,3 +284,24 @@ def test_a_notebook_says_each_line_of_an_explanation_once() -> None:
             assert "asks" not in below
             assert not any(f"<p>{asked}" in below for asked, _ in one.asked)
             assert "Rows" in below
+
+
+def test_a_letter_of_a_tree_that_always_says_one_class_tells_what_decides() -> None:
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 3))
+    y = np.where(random.random(2000) < 0.03 + 0.3 * ((X[:, 0] > 1) & (X[:, 1] > 0)), "yes", "no")
+    model = DecisionTreeClassifier(max_depth=2, min_samples_leaf=100, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y)
+    assert set(rules.class_ids.tolist()) == {0}
+    decided = rules.apply(X)
+    for place, line in enumerate(rules.lines):
+        text = rules.explain(X[decided == place][0], changes=True).letter()
+        if line.is_otherwise and not line.heading:
+            assert "- The rules give every case this answer.\n" in text
+        else:
+            assert text.count("\n- ") == len(line.whole_conditions) > 0
+            assert "(the rule: x" in text
+    whole = secateur.simplify(model, X, y, tolerance=1)
+    assert whole.explain(X[0], changes=True).letter() == (
+        "Answer: no\n\nReasons:\n- The rules give every case this answer.\n"
+    )

@@ -181,6 +181,7 @@ class Explanation:
         those of the line.
         """
         rule = self.own_rule if self.rule._rules.is_exact or self.rule.is_otherwise else self.rule
+        rule = rule if rule.whole_conditions else self.rule  # where all leaves say one class, no leaf's rule asks
         rules = rule._rules
         reasons = []
         for one, asked in zip(rule.whole_conditions, read_asked(rules, rule.kept_ids), strict=True):
@@ -188,6 +189,7 @@ class Explanation:
             here = "" if one.name not in self.values else read_value(rules.tree, one.feature, value, rules.voice)
             told = _write_signs(asked)
             reasons.append(f"- {told}" if here in ("", asked) else f"- {here} (the rule: {told})")
+        reasons = reasons or ["- The rules give every case this answer."]
         rest = [f"- and {count_of(len(reasons) - MOST_REASONS, 'further condition')}"] if reasons[MOST_REASONS:] else []
         lines = [f"Answer: {self.rule.class_name}", "", "Reasons:", *reasons[:MOST_REASONS], *rest]
         if self.changes and self.rule._rules.is_exact:  # of other lists, they may not change the answer
