@@ -79,7 +79,8 @@ def test_what_the_first_lines_hold_is_said_of_the_rows_that_were_counted() -> No
         top = int(rules.shares[:, 1].argmax()) + 1
         assert describe_ranking(rules) == (
             f"Line {top} states the highest probability, 100.0%: 6 of its 6 {which} rows are default. "
-            f"The 7.2% of the {which} rows with the highest probabilities (2 lines) hold 50.0% of those that are default."
+            f"The 7.2% of the {which} rows with the highest probabilities (2 lines) hold 50.0% of those that are "
+            "default."
         )
 
 
