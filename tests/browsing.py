@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
+VIEWPORT = {"width": 1200, "height": 900}
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -17,7 +19,7 @@ ARGUMENTS = [
 
 @contextmanager
 def launch() -> Iterator[Any]:
-    """A browser for the tests of one module."""
+    """A browser."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
@@ -29,22 +31,50 @@ def launch() -> Iterator[Any]:
 @contextmanager
 def quiet_page(browser: Any, path: Path | str, **options: Any) -> Iterator[Any]:
     """A page in a file, or at an address of this machine; it asks for nothing outside of it."""
-    page = browser.new_page(**{"viewport": {"width": 1200, "height": 900}, **options})
+    page = _take_page(browser) if not options else browser.new_page(**{"viewport": VIEWPORT, **options})
     wrong: list[str] = []
-    page.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
     requested: list[str] = []
-    page.on("request", lambda request: requested.append(request.url))
+    listeners = {
+        "console": lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None,
+        "pageerror": lambda error: wrong.append(str(error)),
+        "dialog": lambda dialog: (wrong.append(dialog.message), dialog.dismiss()),
+        "request": lambda request: requested.append(request.url),
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
     address = path.as_uri() if isinstance(path, Path) else path
     page.goto(address)
-    yield page
-    page.close()
+    try:
+        yield page
+    except BaseException:
+        page.close()
+        raise
+    if options:
+        page.close()
+    else:
+        page.goto("about:blank")
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
+        _pages.setdefault(browser, []).append(page)
     assert wrong == []
+    requested = [one for one in requested if one != "about:blank"]
     if isinstance(path, Path):
         assert requested == [address]
     else:
         assert all(one.startswith(path) or one.startswith("blob:") for one in requested), requested
+
+
+_pages: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
+
+
+def _take_page(browser: Any) -> Any:
+    """A page that another test is done with, or a new one: to open one costs more than what most tests do there."""
+    if not _pages.get(browser):
+        return browser.new_page(viewport=VIEWPORT)
+    page = _pages[browser].pop()
+    page.set_viewport_size(VIEWPORT)
+    page.emulate_media(media="null")
+    return page
 
 
 def wait_until(page: Any, expression: str, arg: Any = None) -> None:

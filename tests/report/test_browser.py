@@ -19,7 +19,7 @@ import oracles
 import pandas as pd
 import pytest
 import strategies
-from browsing import CHROMIUM, launch, quiet_page, wait_until
+from browsing import CHROMIUM, quiet_page, wait_until
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
@@ -43,12 +43,6 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium h
 
 Open = Callable[..., Any]
 BUDGETS = (0.0025, 0.005, 0.01, 0.015, 0.02, 0.03)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launch() as browser:
-        yield browser
 
 
 @pytest.fixture

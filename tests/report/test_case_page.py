@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 import oracles
 import pytest
 import strategies
-from browsing import CHROMIUM, launch, quiet_page
+from browsing import CHROMIUM, quiet_page
 from drawing import PROFILE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -45,12 +44,6 @@ CASES = """([rows, locks]) => rows.map((row, at) => {
     ways: secateur.nearestChanges(row).map((way) => [way.leaf, way.class, way.entries]),
   };
 })"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launch() as browser:
-        yield browser
 
 
 def enter(field: dict[str, Any], row: Any) -> float | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import oracles
 import pandas as pd
 import pytest
 import strategies
-from browsing import CHROMIUM, launch, quiet_page, wait_until
+from browsing import CHROMIUM, quiet_page, wait_until
 from drawing import PROFILE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -40,12 +39,6 @@ PRICE = """(journal) => {
     return { ...found, lines: found.list.lines, regions: secateur.changedRegions(found.list) };
   } catch (error) { return { error: error.message }; }
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launch() as browser:
-        yield browser
 
 
 @st.composite
