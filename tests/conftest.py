@@ -41,11 +41,12 @@ def data_dir() -> str:
 @pytest.fixture(scope="session")
 def pypmml() -> Iterator[Any]:
     """PMML4S on Java, which reads PMML as others do."""
-    module = pytest.importorskip("pypmml")
     if shutil.which("java") is None:
         pytest.skip("Java is not installed")
-    yield module
-    module.PMMLContext.shutdown()
+    import pypmml
+
+    yield pypmml
+    pypmml.PMMLContext.shutdown()
 
 
 @pytest.fixture(autouse=True, scope="session")
