@@ -22,7 +22,8 @@ def spark() -> Iterator[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Spark and pandas disagree about their versions, and leave files open
         settings = {
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # short jobs end before code is optimized
+            # Short jobs end before code is optimized, and before threads that collect garbage are worth it.
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.sql.adaptive.enabled": "false",
             "spark.sql.shuffle.partitions": "2",
             "spark.ui.enabled": "false",
