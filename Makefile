@@ -1,11 +1,12 @@
 # Needs Python 3.11 or newer and make; everything else goes into .venv.
 
 PYTHON ?= python3
-PYTEST_WORKERS ?= 2
+PYTEST_WORKERS ?= 3
 ONLY ?= *
 MINUTES ?= 60
 N ?= 200
 BIN := .venv/bin
+# One more than the processors of CI: one works while another waits for Java, a browser or a database.
 SPREAD := -n $(PYTEST_WORKERS)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

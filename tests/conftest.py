@@ -20,9 +20,10 @@ from secateur.kernels import running
 # Fixtures that start a program beside Python. Spark has a conftest of its own.
 PROGRAMS = {"browser", "postgres", "pypmml"}
 
-# What several files share and is dear to start: one worker runs the files of such a directory, and begins with them, so
-# that the others are done before it or at the same time.
+# What several files share and is dear to start: one worker runs all files of this directory.
 ONE_WORKER = "tests/spark/"
+# What takes long and waits for other programs comes first: at the end one worker would do it while the others are done.
+FIRST = (ONE_WORKER, "tests/report/", "tests/writing/", "tests/test_documents.py", "tests/test_memory.py")
 
 # The published data files are not part of the repository; development and CI keep them beside it.
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
@@ -67,7 +68,7 @@ def no_work_done() -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let tests of writing do in minutes what they otherwise do in seconds."""
     parser.addoption("--every-call", action="store_true", help="let every system call of every writing command fail")
-    parser.addoption("--soak", type=float, default=3.0, help="seconds of threads and processes on one output")
+    parser.addoption("--soak", type=float, default=1.0, help="seconds of threads and processes on one output")
 
 
 def pytest_configure() -> None:
@@ -100,7 +101,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that start a program, and set the number of examples of tests that ask for one."""
-    items.sort(key=lambda item: not item.nodeid.startswith(ONE_WORKER))
+    items.sort(key=lambda item: next((n for n, start in enumerate(FIRST) if item.nodeid.startswith(start)), len(FIRST)))
     for item in items:
         if not PROGRAMS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.program)

@@ -11,10 +11,10 @@ import numpy as np
 Case = TypeVar("Case")
 
 # How many examples are drawn where a test asks for some number of them. "daily" draws the same ones each time, so that
-# what lies beyond the first twenty, or the first twentieth, would only be tried again; "thorough" looks for new ones.
+# what lies beyond the first twelve, or the first fortieth, would only be tried again; "thorough" looks for new ones.
 EXAMPLES: dict[str, Callable[[int], int]] = {
     "quick": lambda asked: max(1, min(asked, max(40, asked // 10)) // 10),
-    "daily": lambda asked: min(asked, max(20, asked // 20)),
+    "daily": lambda asked: min(asked, max(12, asked // 40)),
     "thorough": lambda asked: 10 * asked,
 }
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "daily")

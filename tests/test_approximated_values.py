@@ -96,6 +96,7 @@ def test_held_out_rows_have_no_part_in_the_list() -> None:
     assert [line.text for line in one.lines] == [line.text for line in two.lines]
 
 
+@pytest.mark.long
 def test_a_wanted_fidelity_is_r2_and_the_shortest_list_that_folds_allow() -> None:
     rows, targets = make_friedman1(600, random_state=0)
     model = GradientBoostingRegressor(random_state=0).fit(rows, targets)
@@ -110,6 +111,7 @@ def test_a_wanted_fidelity_is_r2_and_the_shortest_list_that_folds_allow() -> Non
         approximate(model, rows, fidelity=0.99, max_rules=3)
 
 
+@pytest.mark.long
 def test_what_folds_promise_is_near_what_held_out_rows_show() -> None:
     """The list loses some of its tree's R², which a promise by trees alone would leave out."""
     rows, targets = make_friedman1(4_000, random_state=0)

@@ -319,6 +319,7 @@ def test_the_weakest_region_has_enough_rows_and_an_interval_that_allows_for_the_
     assert f"the lowest of {len(large)} regions" in str(rules)
 
 
+@pytest.mark.long
 def test_the_interval_covers_the_fidelity_on_a_large_fresh_sample() -> None:
     """benchmarks/approximate_coverage.py has the large run; this one is small, and the same every time."""
     large = make_rows(20_000, seed=9)
@@ -735,6 +736,7 @@ def test_a_wide_table_gets_fewer_neighbours(monkeypatch: pytest.MonkeyPatch) -> 
     assert rules.fidelity.n_neighbours == 500
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_class_that_is_rare_is_found(seed: int) -> None:
     """36 of 5,000 rows: agreement over all rows would be 99 % for saying "no" to everyone."""

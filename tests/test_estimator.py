@@ -71,8 +71,14 @@ MORE_CHECKS = [
 ]
 
 
-@parametrize_with_checks(CONFIGURATIONS)
+@parametrize_with_checks(CONFIGURATIONS[:1])
 def test_it_passes_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_checks(CONFIGURATIONS[1:])
+def test_it_passes_scikit_learns_checks_however_it_is_set(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
@@ -568,6 +574,7 @@ SAVED: dict[str, Any] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("save", [save_pickle, save_joblib, save_skops])
 @pytest.mark.parametrize("kind", SAVED)
 def test_a_saved_model_comes_back_whole(kind: str, save: Any) -> None:

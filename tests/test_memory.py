@@ -62,6 +62,7 @@ def make_chain(n_splits: int) -> Tree:
     )
 
 
+@pytest.mark.long
 @on_linux
 @pytest.mark.parametrize("item", [b"[],", b'{"a":1},'])
 def test_a_packed_text_of_many_items_is_rejected_in_a_sentence(item: bytes, tmp_path: Path) -> None:
@@ -89,6 +90,7 @@ def test_a_text_of_many_elements_is_rejected(monkeypatch: pytest.MonkeyPatch) ->
         read_pmml("<PMML>" + "<a/>" * 1_000 + "</PMML>")
 
 
+@pytest.mark.long
 @on_linux
 @pytest.mark.parametrize("kind", ["json", "xml"])
 @pytest.mark.parametrize("place", range(8))

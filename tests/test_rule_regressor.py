@@ -23,8 +23,14 @@ from secateur.errors import ParameterError, UnsupportedModelError
 X, Y = load_diabetes(return_X_y=True, as_frame=True)
 
 
-@parametrize_with_checks([RuleRegressor(), RuleRegressor(each_leaf=True), RuleRegressor(tolerance=0.0)])
+@parametrize_with_checks([RuleRegressor()])
 def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.long
+@parametrize_with_checks([RuleRegressor(each_leaf=True), RuleRegressor(tolerance=0.0)])
+def test_scikit_learns_own_checks_however_it_is_set(estimator: Any, check: Any) -> None:
     check(estimator)
 
 

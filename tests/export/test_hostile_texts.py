@@ -78,6 +78,7 @@ def test_no_text_carries_what_nobody_sees(table: pd.DataFrame) -> None:
         assert_harmless(name, text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -144,6 +144,7 @@ def test_hostile_names_and_labels_are_data(tmp_path: Path, vectorized: bool, num
     subprocess.run([sys.executable, "-W", "error", str(file)], check=True, timeout=60)
 
 
+@pytest.mark.long
 @both_forms
 @pytest.mark.parametrize("vectorized", [False, True])
 def test_two_thousand_rules_compile(vectorized: bool, form: str) -> None:
@@ -163,6 +164,7 @@ def test_two_thousand_rules_compile(vectorized: bool, form: str) -> None:
         assert [predict(row)[1] - 1 for row in rows] == rules.apply(asked).tolist()
 
 
+@pytest.mark.long
 @both_forms
 def test_a_deep_tree_compiles(form: str) -> None:
     depth = 1_100

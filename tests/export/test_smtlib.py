@@ -67,6 +67,7 @@ def test_exact_rules_give_unsat_and_changed_ones_what_brute_force_says(form: str
             solving.judge(*mutant[1:], rng)
 
 
+@pytest.mark.long
 def test_rules_of_random_trees_are_what_z3_and_brute_force_say() -> None:
     done = judge_some(15)
     for name in ("list", "list in sections", "each leaf"):

@@ -584,6 +584,7 @@ def test_all_methods_are_stored_on_60_data_sets_with_10_splits_and_4_kinds_of_tr
             assert found[tree, method] == {(dataset, split) for dataset in datasets for split in range(10)}
 
 
+@pytest.mark.long
 def test_the_page_shows_the_stored_results() -> None:
     text = (Path(__file__).parents[2] / "docs" / "rulebench.md").read_text(encoding="utf-8")
     assert fill_page(text, page.make_blocks()) == text

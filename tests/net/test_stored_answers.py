@@ -45,6 +45,7 @@ def is_same(stored: Any, found: Any) -> bool:
     return bool(stored == found)
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 @pytest.mark.parametrize("name", draw(make_stored_answers.PROBLEMS, 15))
 def test_a_tree_has_the_stored_answers(name: str, stored: dict[str, Any]) -> None:

@@ -168,6 +168,7 @@ def test_a_long_page_says_what_needs_javascript() -> None:
     assert f"… and {rules.n_lines - 60} more lines, which need JavaScript" in page
 
 
+@pytest.mark.long
 def test_a_page_of_2000_leaves_is_smaller_than_2_mb() -> None:
     X, y = make_classification(20_000, 20, n_informative=12, flip_y=0.2, random_state=0)
     model = DecisionTreeClassifier(max_leaf_nodes=2000, random_state=0).fit(X, y)

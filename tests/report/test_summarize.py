@@ -141,6 +141,7 @@ def test_every_list_is_that_of_its_budget(data: st.DataObject) -> None:
         assert measured["disagreement_interval"] == pytest.approx(limits, abs=1e-9)
 
 
+@pytest.mark.long
 def test_one_rule_for_each_leaf_and_the_list_chosen_of_them_give_one_page() -> None:
     """A list keeps what it was chosen from."""
     for method in ("exact", "faithful", "quinlan"):
