@@ -420,6 +420,11 @@ CERTIFICATES: dict[str, Mistake] = {
         InputError,
         "rows 0 and 1 are equal but have different labels",
     ),
+    "a domain that contradicts itself several times": (
+        lambda: certified(domain=(np.vstack([TWO_X, TWO_X[[4, 9]]]), [*TWO_Y, 3 - TWO_Y[4], 3 - TWO_Y[9]])),
+        InputError,
+        r"rows (4 and 100|9 and 101) are equal but have different labels",
+    ),
     "training rows that contradict themselves": (
         lambda: simplify(
             TWO_CLASSES,

@@ -78,6 +78,12 @@ def test_groups_are_found_in_arrays_by_place() -> None:
     assert find_groups(X.to_numpy(dtype=float), feature_names=names) == {"town": names[:4]}
 
 
+def test_a_column_of_ones_is_no_group() -> None:
+    X = np.column_stack([np.ones(6), np.arange(6.0), [1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1]])
+    assert find_groups(X) == {"columns 2 to 3": [2, 3]}
+    assert find_groups(X, feature_names=["one", "age", "sex_f", "sex_m"]) == {"sex": ["sex_f", "sex_m"]}
+
+
 def test_neighbouring_groups_are_kept_apart_and_what_is_no_group_stays_out() -> None:
     eye = np.eye(3)[np.arange(30) % 3]
     pair = np.eye(2)[np.arange(30) // 15]
@@ -281,6 +287,12 @@ def test_a_fact_is_read_as_a_condition_is_written(words: str, subject: int, regi
 def test_facts_about_decimals_are_read() -> None:
     facts = parse_facts(small_tree(), GROUPS, ["bmi has at most 2 decimals", "`a <= b` is a whole number"])
     assert (facts.decimals, facts.integers) == (((0, 2),), (2,))
+
+
+def test_numbers_have_at_most_15_decimals() -> None:
+    assert parse_facts(small_tree(), GROUPS, ["bmi has at most 15 decimals"]).decimals == ((0, 15),)
+    with pytest.raises(ParameterError, match="at most 15 decimals"):
+        parse_facts(small_tree(), GROUPS, ["bmi has at most 16 decimals"])
 
 
 def test_numbers_with_few_decimals_read_so() -> None:

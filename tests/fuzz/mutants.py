@@ -248,12 +248,13 @@ def in_fork(work: Callable[[], Any], told: Path) -> tuple[int, Any]:
 
 
 def collect(place: Path, tests: list[str], work: Callable[[pytest.Session], None], *plugins: object) -> None:
-    """Collect the tests of a copy of the tree and call work; to be called in a fork."""
+    """Collect tests of a copy of the tree and call work; to be called in a fork."""
     os.chdir(place)
     for name in [name for name in sys.modules if name.partition(".")[0] in ("fuzz", "secateur")]:
         del sys.modules[name]
     sys.path[:0] = [str(place / part) for part in ("src", "tests", ".")]
-    options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not long and not program", "-k", SLOW]
+    options = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    options += ["-m", "not long and not program", "-k", SLOW] if tests is TESTS else ["-m", "not program"]
     options += ["-W", "ignore:overflow:RuntimeWarning"]  # sums of bits wrap, which only numpy tells of
     pytest.main([*options, *tests], plugins=[Collected(work), *plugins])
 
@@ -516,6 +517,7 @@ def main() -> None:
     parser.add_argument("--place", type=Path, default=Path("mutant-runs"), help="where the log is; a run goes on there")
     parser.add_argument("--again", action="store_true", help="only try survivors once more that have no explanation")
     parser.add_argument("--tests", nargs="*", help="with --again: the tests to run, instead of all that reach it")
+    parser.add_argument("--added", action="store_true", help="with --again: these tests were written for survivors")
     parser.add_argument("--store", type=Path, help="only write the sums of the log to this file")
     asked = parser.parse_args()
     asked.place.mkdir(parents=True, exist_ok=True)
@@ -541,7 +543,7 @@ def main() -> None:
 
     def log(made: dict[str, Any], killer: str | None) -> None:
         told = {name: value for name, value in made.items() if name != "parsed"} | {"source": source}
-        told["killed_by"] = killer and f"{killer}, added for it" if asked.again else killer
+        told["killed_by"] = killer and f"{killer}, added for it" if asked.added else killer
         verdict = f"killed by {told['killed_by']}" if killer else "SURVIVES"
         print(f"{told['file']}:{told['line']} {told['before']} -> {told['after']}: {verdict}", flush=True)
         with kept.open("a", encoding="utf-8") as file:

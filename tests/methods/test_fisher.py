@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import gammaln
 from scipy.stats import fisher_exact, hypergeom
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur.kernels.quinlan import find_p
 from secateur.tree import shares
 from secateur.tree.shares import fisher_greater
 
@@ -65,3 +67,16 @@ def test_a_p_value_that_equals_alpha_is_not_above_it() -> None:
     assert [reason.kind for reason in kept.reasons.values()] == ["significant"]
     gone = secateur.simplify(model, X, y, method="quinlan", alpha=0.29, each_leaf=True)[0]
     assert [reason.kind for reason in gone.reasons.values()] == ["not-significant"]
+
+
+@given(st.lists(tables(most=400), min_size=1, max_size=20))
+@settings(max_examples=100, deadline=None)
+def test_the_kernel_of_quinlan_gives_the_same_p(drawn: list[tuple[int, int, int, int]]) -> None:
+    log_gamma = gammaln(np.arange(802, dtype=np.float64))
+    for table in drawn:
+        expected = fisher_greater(*table).item()
+        p = find_p(log_gamma, np.array(table), -1.0)
+        assert p == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        for limit in (0.01, 0.05, 0.5):  # where it ends early, it is on the same side
+            if expected != pytest.approx(limit, rel=0.01):
+                assert (find_p(log_gamma, np.array(table), limit) > limit) == (expected > limit)

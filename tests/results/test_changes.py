@@ -11,12 +11,13 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from net.tables import GROUPS, make_told
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.errors import ParameterError
-from secateur.results.row_reading import Change, find_changes
+from secateur.results.row_reading import Change, find_changes, read_rows
 from secateur.tree.tree import Tree
 
 
@@ -166,3 +167,24 @@ def test_changes_and_letters_name_classes_as_they_are_shown() -> None:
     assert told.changes[0].prediction == 1
     assert ": benign" in str(told)
     assert told.letter().endswith(": benign\n")
+
+
+def test_a_group_is_one_column_that_can_change() -> None:
+    told = make_told(239)
+    rules = secateur.simplify(told.model, told.X, told.y, accepts_missing=True, groups=GROUPS)
+    rows = read_rows(rules, told.rows["possible"]).matrix
+    n_alone = 0
+    for row in rows[:20]:
+        for change in find_changes(rules, row):
+            assert set(change.columns) <= {*GROUPS, "n", "z", "w"}
+            if len(change.columns) == 1 and change.columns[0] in GROUPS:
+                places = [list(told.X).index(name) for name in GROUPS[change.columns[0]]]
+                (region,) = change.regions
+                assert region.codes is not None
+                for code in range(len(places) + 1):
+                    other = row.copy()
+                    other[places] = np.arange(len(places)) == code
+                    reached = rules.source_tree.classes[rules.source_tree.leaf_class[oracles.walk(rules.tree, other)]]
+                    assert (code in region.codes) == (reached == change.prediction), (change, code)
+                n_alone += 1
+    assert n_alone

@@ -98,6 +98,9 @@ def test_lines_whose_rows_speak_against_them_are_flagged_once() -> None:
     rules = make_rules({"x": x}, labels, max_depth=1)
     measured = rules.measure(pd.DataFrame({"x": x}), np.where(x > 7, "good", "good"))
     assert kinds(measured) == {"did-not-hold-up"}
+    fell = np.flatnonzero(measured.did_not_hold_up) + 1
+    assert [one.line for one in find_flags(measured)] == fell.tolist()
+    assert all(one.text.startswith(f"Line {one.line} did not hold up") for one in find_flags(measured))
     assert len(find_flags(measured)) <= measured.n_lines
     assert describe_flags(measured) == []  # the numbers beside the line tell
     empty = rules.measure(pd.DataFrame({"x": [1.0] * 30}), ["good"] * 30)

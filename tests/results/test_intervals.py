@@ -18,6 +18,7 @@ from secateur.results.statistics import (
     compare_shares,
     count_effective,
     find_interval,
+    round_outwards,
 )
 from secateur.tree.shares import fisher_greater
 
@@ -198,3 +199,8 @@ def test_alarms_are_rare_among_many_rules_that_have_not_changed() -> None:
         assert p == pytest.approx(min(1.0, 2 * min(sides)), rel=1e-6)
     alarms = [bool((adjust_by_holm(one) <= 0.05).any()) for one in p_values.reshape(shape)]
     assert 0.0 < np.mean(alarms) <= 0.05
+
+
+def test_ends_are_rounded_outwards_to_a_tenth_of_a_percent() -> None:
+    assert round_outwards((0.8234, 0.9561)) == (0.823, 0.957)
+    assert round_outwards((0.823, 0.957)) == (0.823, 0.957)

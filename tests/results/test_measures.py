@@ -19,7 +19,7 @@ import secateur
 from benchmarks import unseen_rows
 from secateur.errors import InputError, ParameterError
 from secateur.results.measures import find_cutoff, find_expected, measure_rules, measure_values, parse_costs, rank_lines
-from secateur.results.shifts import find_psi
+from secateur.results.shifts import ColumnShift, TableShift, find_psi
 from secateur.results.statistics import expect_share
 
 X, Y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -170,6 +170,17 @@ def test_a_changed_unit_is_noticed_and_the_same_rows_are_not() -> None:
     assert found.shifts[0].startswith(f"{asked}: all 269 rows are at most ")
     assert found.per_line.psi > 0.25
     assert find_psi(np.array([5.0, 5.0]), np.array([50.0, 50.0])) == pytest.approx(0)
+
+
+def test_any_one_thing_that_moved_moves_a_table() -> None:
+    column = ColumnShift("age", None, None, 0.0, 1.0, True)  # type: ignore[arg-type]
+    same = column._replace(psi=0.0)
+    assert column.moved
+    assert not same.moved
+    assert TableShift(100, (same, column), {}, {}).moved
+    assert TableShift(100, (same,), {"age >= 18": 100}, {}).moved
+    assert TableShift(100, (same,), {}, {"age": "all 100 rows are at most 1."}).moved
+    assert not TableShift(100, (same,), {"age >= 18": 0}, {}).moved
 
 
 def test_percent_written_as_fractions_is_named() -> None:

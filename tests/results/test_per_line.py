@@ -339,7 +339,7 @@ def test_counts_that_are_listed_by_place_are_read_in_any_order() -> None:
     shape = len(rules), rules.tree.n_classes
     counts = AuditCounts(
         30,
-        CellCounts.of(np.array([7, 2, 5]), np.array([1.0, 4.0, 2.0])),
+        CellCounts.of(np.array([7, 0, 5]), np.array([1.0, 4.0, 2.0])),
         rng.random(len(SUMS)),
         rng.integers(0, 3, shape).astype(np.float64),
         rng.random(len(rules)),

@@ -199,6 +199,15 @@ def test_rounded_limits_are_compared_with_the_tree_that_was_fitted() -> None:
     assert all(limit in edited.to_smtlib() for limit in limits)
 
 
+def test_a_limit_beside_the_smallest_value_is_rounded() -> None:
+    rows = np.array([[0.1], [0.3712345], [0.5], [0.6], [0.7], [0.8]])
+    for labels in ([0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 1]):
+        model = DecisionTreeClassifier(max_depth=1).fit(rows, labels)
+        limit = float(secateur.simplify(model, rows, labels).rounded().tree.threshold[0])
+        assert limit == round(limit, 2) != model.tree_.threshold[0]
+        assert ((rows[:, 0] <= limit) == (np.array(labels) == 0)).all()
+
+
 def test_a_limit_of_lines_strikes_the_cheapest_first() -> None:
     rules = make(sections=1, tolerance=1)
     prices = []

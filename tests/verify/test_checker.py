@@ -10,14 +10,15 @@ from unittest import mock
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 import strategies
-from forged_files import entries_with, find_kept, give_reason, sign_again
+from forged_files import entries_with, find_kept, give_reason, sign_again, word_again
 from forged_rules import forge
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import secateur
 from secateur.errors import FormatError
@@ -555,3 +556,42 @@ def test_a_row_against_a_fact_is_found_wherever_it_stands(
         assert not found.ok
         assert known not in found.checks
         assert [failure for failure in found.failures if sentence in failure and str(rows.index(row)) in failure]
+
+
+def test_what_the_rows_and_the_model_speak_for_is_not_named_as_unchecked() -> None:
+    builder = secateur.TreeBuilder(classes=["a", "b", "c"], feature_names=["x"])
+    root = builder.split("x", 1.5)
+    builder.leaf([3, 0, 0], parent=root, side="left")
+    inner = builder.split("x", 2.5, parent=root, side="right")
+    builder.leaf([0, 3, 1], parent=inner, side="left")
+    builder.leaf([0, 1, 1], parent=inner, side="right")  # where none of these rows is
+    X, y = pd.DataFrame({"x": [1.0, 1, 1, 2, 2, 2, 2]}), list("aaabbbc")
+    made = secateur.simplify(builder.build(), X, y, method="exact", each_leaf=True)
+    rules = secateur.Rules.from_json(made.to_json())
+    told = {
+        "all": str(rules.verify(X, y).unchecked),
+        "no names": str(rules.verify(X.to_numpy(), y).unchecked),
+        "no row of c": str(rules.verify(X[:6], y[:6]).unchecked),
+        "no rows": str(rules.verify().unchecked),
+    }
+    assert {name for name, words in told.items() if "names of columns" in words} == {"no names", "no rows"}
+    assert {name for name, words in told.items() if "class labels" in words} == {"no row of c", "no rows"}
+    assert "stated facts" not in told["no rows"]  # there are none
+
+    model = DecisionTreeClassifier().fit(X, y)
+    rules = secateur.Rules.from_json(secateur.simplify(model, X, y, each_leaf=True).to_json())
+    assert "names of columns" not in str(rules.verify(model=model).unchecked)
+    unnamed = DecisionTreeClassifier().fit(X.to_numpy(), y)
+    assert "names of columns" in str(rules.verify(model=unnamed).unchecked)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_spread_of_targets_is_recounted(factor: float) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    rules = secateur.simplify(DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y), X, y)
+
+    content = json.loads(rules.to_json())
+    content["lines"][0]["target"][1] *= factor
+    found = secateur.Rules.from_json(word_again(content)).verify(X, y)
+    assert not found.ok
+    assert any("Line 1 states a mean of" in one for one in found.failures)
