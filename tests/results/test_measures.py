@@ -188,6 +188,7 @@ def test_percent_written_as_fractions_is_named() -> None:
     rows = pd.DataFrame({"debt": rng.uniform(0, 95, 500)})
     labels = np.where(rows.debt > 45, "default", "repaid")
     rules = secateur.simplify(DecisionTreeClassifier(max_depth=1).fit(rows, labels), rows, labels)
+    rows.loc[0, "debt"] = 0.0
     (told,) = rules.audit(rows / 100, labels).shifts
     assert told.endswith("Is it written as fractions instead of percent?")
     assert rules.audit(rows, labels).shifts == ()
@@ -216,6 +217,9 @@ def test_swap_sets_equal_a_count_by_hand() -> None:
     assert gain == pytest.approx((after == Y).mean() - (before == Y).mean())
     assert low <= gain <= high
     assert found.still_holds == (not low > 0)
+    assert ("Nothing shows that the new rules are better" in str(found)) == (low <= 0 <= high)
+    assert ("better on these rows, beyond chance" in str(found)) == (low > 0)
+    assert ("worse on these rows, beyond chance" in str(found)) == (high < 0)
     same = RULES.diff(RULES, X, Y).swaps
     assert same is not None
     assert (same.n_changed, same.gain, same.still_holds) == (0, (0.0, 0.0, 0.0), True)

@@ -133,6 +133,8 @@ def test_swaps_of_values_are_a_count_by_hand() -> None:
     limits = ttest_rel(old, new).confidence_interval(0.95)
     assert (low, high) == pytest.approx((limits.low, limits.high))
     assert found.still_holds == (not low > 0)
+    assert ("Nothing shows that the new rules are better" in str(found)) == (low <= 0 <= high)
+    assert ("better on these rows, beyond chance" in str(found)) == (low > 0)
     assert f"The mean absolute error changes by {new.mean() - old.mean():+.4g} (95 % interval" in str(found)
     assert "nearer to the target now" in str(found)
     same = RULES.diff(RULES, now, said).swaps

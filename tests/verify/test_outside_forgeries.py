@@ -218,3 +218,11 @@ def test_a_journal_is_taken_as_stated() -> None:
     for rules in (edited, forge(edited, lambda content: content["edits"]["journal"][0].update(reason="approved"))):
         read = secateur.Rules.from_json(rules.to_json())
         assert names(read.verify(X, y, model=model)) == "taken as stated: the journal of edits"
+
+
+def test_a_file_without_counts_of_the_tree_is_refuted_by_its_reasons() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    rules = secateur.simplify(model, X, y, method="faithful", each_leaf=True)
+    found = forge(rules, lambda content: content["tree"].update(counts=None)).verify(X, y)
+    assert any("The class share along link" in one for one in found.failures)

@@ -45,6 +45,8 @@ def test_times_of_the_day_are_worded_too() -> None:
     clock = ColumnParser("clock", step="minute")
     assert read_moments("at", clock, 52_200.0, 60_000.0, "float32") == ("some", "at from 14:31 to 16:40")
     assert read_moments("at", clock, -math.inf, 52_200.0, "float32") == ("some", "at before 14:31")
+    assert read_moments("at", clock, 52_200.0, 86_399.0, "float32") == ("some", "at from 14:31 to 23:59")
+    assert read_moments("at", clock, 52_200.0, 86_400.0, "float32") is None  # no time of a day
     assert read_moment(52_200.0, clock) == "14:30"
 
 
