@@ -136,7 +136,7 @@ def _count_asked(made: Rules) -> dict[int, int]:
 
 def find_costs(rules: Rules, prefer: Any) -> dict[int, float]:
     """Find what a condition on each feature costs, from costs by column; others cost 1."""
-    costs: dict[int, float] = {}
+    costs: dict[int, Any] = {}
     if not isinstance(prefer, Mapping | None):
         raise ParameterError(f"Expected prefer as costs of columns, such as {{'biopsy': 10}}, found {prefer!r}.")
     for column, cost in (prefer or {}).items():

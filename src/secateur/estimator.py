@@ -40,7 +40,7 @@ from secateur.methods.contract import MethodName, check_flag, check_share
 from secateur.rows.checking import check_weights, holds_missing
 from secateur.rows.opening import hold_rows, open_rows
 from secateur.rules.rules import Rules
-from secateur.simplification import keep_approximated, simplify
+from secateur.simplification import DEFAULTS, keep_approximated, simplify
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.tree import Tree
 
@@ -244,7 +244,7 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         """Make a list that approximates a model of several trees."""
         seed = self.random_state or 0
         seed = seed.randint(2**31) if isinstance(seed, np.random.RandomState) else seed
-        given = {name: value for name, value in self.get_params(deep=False).items() if name in simplify.__kwdefaults__}
+        given = {name: value for name, value in self.get_params(deep=False).items() if name in DEFAULTS}
         kept = keep_approximated(fitted, given, "pass fidelity or max_rules")
         wishes = {"fidelity": self.fidelity, "max_rules": self.max_rules, **kept}
         return approximate(fitted, X, y, random_state=seed, **wishes).without_rows()

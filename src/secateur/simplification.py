@@ -184,7 +184,7 @@ def simplify(
     """
     form = _Form.check(each_leaf, tolerance, budget, ListForm(None, sections, otherwise, of, prefer, max_columns))
     known = Knowledge(feature_names, class_names, accepts_missing, groups, integers, facts, domain_knowledge)
-    chosen = find_method(method, form.settle(method, {**settings}), others=simplify.__kwdefaults__ or ())
+    chosen = find_method(method, form.settle(method, {**settings}), others=DEFAULTS)
     if progress is not None and not callable(progress):
         raise ParameterError(f"Expected progress as a function of two numbers, or None, found {progress!r}.")
     if evidence is not None:
@@ -210,6 +210,9 @@ def simplify(
             counted = rows if rows.in_memory else rows.given or GivenRows(X, y, sample_weight)
         rules = _simplify(model, rows, known, chosen, progress, form)
     return form.finish(rules, counted)
+
+
+DEFAULTS: Mapping[str, Any] = simplify.__kwdefaults__ or {}
 
 
 class _Form(NamedTuple):
@@ -321,7 +324,7 @@ def keep_approximated(model: Any, given: Mapping[str, Any], instead: str) -> dic
     """Keep those arguments of :func:`simplify` that approximating several trees reads; reject others that were set."""
     own = ("otherwise", "feature_names", "class_names", *(("tolerance",) if predicts_values(model) else ()))
     for name, value in given.items():
-        default = (simplify.__kwdefaults__ or {}).get(name)
+        default = DEFAULTS.get(name)
         if name not in own and value is not default and not (np.isscalar(value) and value == default):
             raise ParameterError(
                 f"{type(model).__qualname__} is approximated, and {name!r} is for one tree: leave it out, or {instead}."
