@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start Python many times, and pytest rewrites modules each time
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-thorough check lint format types pytest spark doctest fuzz oracle-run smt-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs rulebench rulebench-peers rulebench-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice core matrix dist release-check install-sizes pyxai te2rules ensembles clean
+.PHONY: help demo test test-fast test-thorough lint format types pytest spark doctest fuzz oracle-run smt-run mutants reliability bench bench-quick bench-scale reproduce reproduce-all reproduce-beyond reproduce-docs rulebench rulebench-peers rulebench-docs bench-optimal bench-pyxai kills docs docs-serve axe pictures oldest oldest-slice core matrix dist release-check install-sizes pyxai te2rules ensembles clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,8 +33,6 @@ test-fast: .venv/.dev  ## Tests for daily work: few examples; no browser, databa
 
 test-thorough: .venv/.dev  ## Every test that draws: ten times as many examples, and all cases (an hour)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -q $(SPREAD) -m 'hypothesis or drawn'
-
-check: test  ## The same as test
 
 lint: .venv/.dev  ## Look for mistakes and unformatted code (ruff)
 	$(BIN)/ruff check .
@@ -166,6 +164,7 @@ release-check:  ## Is the version that of the tag, and has the changelog a secti
 	@$(PYTHON) -c 'import pathlib, re; \
 	version = re.search("__version__ = \"(.*)\"", pathlib.Path("src/secateur/__init__.py").read_text())[1]; \
 	assert "$(TAG)" == "v" + version, f"The tag is $(TAG), the version {version}."; \
+	assert f"version: \"{version}\"" in pathlib.Path("conda/meta.yaml").read_text(), f"conda/meta.yaml is not of {version}."; \
 	assert f"\n## {version}\n" in pathlib.Path("CHANGELOG.md").read_text(), f"The changelog has no section {version}."; \
 	print(f"Ready: {version}")'
 

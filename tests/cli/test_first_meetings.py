@@ -120,6 +120,11 @@ def test_columns_may_be_preferred(place: Path) -> None:
     assert all(text.count(name) <= before.count(name) for name, text in after.items())
     for wrong in ("age", "age = much"):
         assert "such as 'age = 10'" in str(invoke(*asked, "--prefer", wrong).exception)
+    assert "No list that keeps the promise was found" in str(invoke(*asked, "--max-columns", "1").exception)
+    limited = invoke(*asked, "--tolerance", "1", "--max-columns", "4")
+    assert limited.exit_code == 0
+    assert 0 < sum(name in limited.output for name in load_breast_cancer().feature_names) <= 4
+    assert "--max-columns is for a short list" in str(invoke(*asked[:4], "--each-leaf", "--max-columns", "2").exception)
     assert "--prefer is for a short list" in str(invoke(*asked[:4], "--each-leaf", "--prefer", "a = 2").exception)
 
 

@@ -281,6 +281,7 @@ def test_the_help_of_simplify_explains_every_option() -> None:
         *("--budget", "Of a short list: fraction of the training rows of each class whose answer may differ from"),
         *("--sections", "Of a short list: the most sections."),
         *("--of", "The class of interest"),
+        *("--max-columns", "Of a short list: the most columns that it may ask."),
         *("--max-conflict", "Of the method budgeted: share of rows that rules of different classes may cover"),
         *("--each-leaf", "Give one rule for each leaf, instead of a short list."),
         *("--otherwise", "Of a short list: the class of “otherwise”."),

@@ -201,6 +201,8 @@ def test_headings_are_written_once_and_belong_to_every_line() -> None:
     for write in (rules.to_text, rules.to_markdown):
         assert write().count("Among worst radius ≤ 16.795") == write().count("Among worst radius > 16.795") == 1
         assert write(reasons=True).count("it belongs to the heading") == len(rules)
+    assert "\nLine 1 (" in rules.to_markdown(reasons=True)
+    assert "\nRule 1 (" in rules.each_leaf.to_markdown(reasons=True)
     stored = json.loads(rules.to_json())["lines"]
     assert [line["text"] for line in stored] == [
         "worst radius <= 16.795001 and worst concave points > 0.13580001 and worst texture > 25.670001 => malignant",

@@ -297,6 +297,19 @@ def test_rules_that_have_nothing_in_common_are_not_compared() -> None:
     assert values.diff(values).is_same
 
 
+def test_turned_values_are_changes_of_value() -> None:
+    X = np.arange(40.0)[:, None]
+    made = [
+        secateur.simplify(DecisionTreeRegressor(max_depth=1).fit(X, y), X, y, feature_names=["age"])
+        for y in (np.where(X[:, 0] > 19, 9.0, 2.0), np.where(X[:, 0] > 19, 9.0, 5.0))
+    ]
+    found = made[0].diff(made[1])
+    assert "value-changed" in [one.kind for one in found.changes] or not found.is_same
+    old, new = (rules.each_leaf for rules in made)
+    assert [one.kind for one in compare_rules(old, new).changes] == ["same", "value-changed"]
+    assert "class-changed" not in str(compare_rules(old, new))
+
+
 def test_regions_that_barely_overlap_are_removed_and_added() -> None:
     """At most 10 and above 9 have the numbers from 9 to 10 in common; from 3 to 8 and from 4 to 9, most."""
 

@@ -53,7 +53,7 @@ def test_it_names_the_winner_and_everyone_else_who_covers_the_row(rules: secateu
 def test_it_says_when_rules_disagree_and_what_the_tree_predicts(rules: secateur.Rules) -> None:
     found = rules.explain(load_iris().data[70])
     assert (found.prediction, found.tree_prediction) == (2, 1)
-    assert "These rules disagree" in str(found)
+    assert " the row, too. The rules disagree; the highest training reliability decides" in str(found)
     assert str(found).splitlines()[-1].startswith("But the tree itself says versicolor, in leaf ")
     assert rules.tree.classes[rules.tree.leaf_class[found.own_rule.leaf_id]] == found.tree_prediction
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXAMPLES = "For example:"
 STATUS = "Exit status: 0 all is well, 1 a check failed, 2 the input was wrong."  # but for those below
 EPILOGS = {
-    "audit": "Exit status: 0 no rule moved, 1 a rule moved, 2 the input was wrong.",
+    "audit": "Exit status: 0 nothing moved, 1 a line or the table moved, 2 the input was wrong.",
     "bench": "Exit status: 0 all data sets were run, 2 some were left out, or the input was wrong.",
     "diff": "Exit status: 0 the same rules, 1 different rules, 2 the input was wrong.",
     "verify": "Exit status: 0 verified, 1 something is wrong, 2 not everything was checked, or the input was wrong.",
@@ -37,7 +37,7 @@ COMMANDS = {
     "approximate": "Approximate a forest or any other model by a short rule list.",
     "explain": "Say which rule decides a row, and why.",
     "verify": "Prove again what rules promise; status 1 if they do not hold.",
-    "audit": "Say which rules still hold on new rows; status 1 if one moved.",
+    "audit": "Say which rules still hold on new rows; status 1 if one or the table moved.",
     "apply": "Make the edits of a journal again on a list, and say what they cost.",
     "export": "Write rules as SQL, Python, JSON, Markdown, LaTeX, CSV, PMML or ONNX.",
     "report": "Write a page about rules, one HTML file.",

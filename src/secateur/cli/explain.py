@@ -112,7 +112,7 @@ def _explain_rows(
     def describe(index: int) -> tuple[dict[str, Any], str, str]:
         line = lines[index]
         record = {name: getattr(line, name) for name in ("prediction", "text", "share", "support", "reliability")}
-        where = f"by {'line' if rules.is_list else 'rule'} {index + 1}: {line.words}"
+        where = f"by {rules.line_word} {index + 1}: {line.words}"
         return {"line": index + 1, **record}, f" {line.class_name}", f"{where} ({describe_rows(line)})"
 
     for place, index in enumerate(rules.apply(rows).tolist()):

@@ -309,6 +309,7 @@ class Making(Settings):
     prefer: list[str] | None = option(
         "Of a short list: what asking a column costs, such as 'biopsy = 10'; else 1.", metavar="COST"
     )
+    max_columns: int | None = option("Of a short list: the most columns that it may ask.", min=1)
     method: Method = None
 
     @property
@@ -318,12 +319,13 @@ class Making(Settings):
 
         given = self.given
         chosen = find_method("exact" if self.method is None else self.method)
-        named = {name: getattr(self, name) for name in ("sections", "otherwise", "of")}
+        named = {name: getattr(self, name) for name in ("sections", "otherwise", "of", "max_columns")}
         named["prefer"] = dict(map(_read_cost, self.prefer)) if self.prefer else None
         named = {name: value for name, value in named.items() if value is not None}
         of_list = next((name for name in ("budget", *named) if name in named or name in given), None)
         if self.each_leaf and of_list is not None:
-            raise ParameterError(f"--{of_list} is for a short list: leave it out, or leave out --each-leaf.")
+            option_name = of_list.replace("_", "-")
+            raise ParameterError(f"--{option_name} is for a short list: leave it out, or leave out --each-leaf.")
         if "tolerance" in given and chosen.name != "exact" and "tolerance" not in chosen.parameters:
             raise ParameterError(
                 f"--tolerance would do nothing: the method {chosen.name!r} reads none. Leave it out, or choose a "

@@ -11,7 +11,7 @@ from secateur.cli.console import print_json, print_text, tell, working
 from secateur.cli.writing import SqlWriting, check_outputs, choose_export, deliver
 from secateur.errors import InputError, ParameterError
 
-STYLES = {"removed": "red", "added": "green", "class-changed": "bold red"}
+STYLES = {"removed": "red", "added": "green", **dict.fromkeys(("class-changed", "value-changed"), "bold red")}
 
 
 @options.spread

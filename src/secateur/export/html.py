@@ -54,7 +54,7 @@ def rules_to_html(rules: Rules) -> str:
         if line.heading:
             rows.append(("", f"<b>Among {escape(line.heading)}</b>", "", ""))
         rows.append((str(line.number), _write_asked(line), escape(line.class_name), escape(line.rows)))
-    more = f"… and {listing.n_left_out:,} more rules: see to_text() or to_frame()."
+    more = f"… and {listing.n_left_out:,} more {rules.line_word}s: see to_text() or to_frame()."
     return write_notebook_table(
         ("#", "if", "then", listing.rows_title),
         rows,

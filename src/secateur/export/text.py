@@ -204,7 +204,8 @@ def rules_to_markdown(rules: Rules, *, reasons: bool = False) -> str:
     for line in listing.lines if reasons else ():
         if line.is_otherwise:
             continue
-        lines += ["", f"Rule {line.number} ({line.stands_for}), {escape_markdown(line.words)}", ""]
+        word = rules.line_word.capitalize()
+        lines += ["", f"{word} {line.number} ({line.stands_for}), {escape_markdown(line.words)}", ""]
         for reason in line.reasons:
             sign = "deleted" if reason.deleted else "kept"
             lines.append(f"- {sign}: {escape_markdown(reason.condition)} ({escape_markdown(reason.text)})")

@@ -2,11 +2,11 @@
 
 A rule is a class and, for each column, the values that it allows; a column that it does not test may hold anything.
 Each rule is paired with at most one rule of the other set, by the first of these that fits: the ``same`` class for the
-same rows; another class for the same rows (``class-changed``); the same class for more rows or for fewer (``widened``,
-``narrowed``: one rule's region contains the other's); the same class and the same columns, and in each of them at least
-half of the smaller region lies in the other, but neither contains the other (``shifted``). Of several partners, the one
-that agrees in most columns is taken, then the first. Rules left over were ``removed`` or ``added``. A rule that several
-leaves of one set have counts once.
+same rows; another class, or value, for the same rows (``class-changed``, ``value-changed``); the same class for more
+rows or for fewer (``widened``, ``narrowed``: one rule's region contains the other's); the same class and the same
+columns, and in each of them at least half of the smaller region lies in the other, but neither contains the other
+(``shifted``). Of several partners, the one that agrees in most columns is taken, then the first. Rules left over were
+``removed`` or ``added``. A rule that several leaves of one set have counts once.
 
 Bounds of whole numbers are compared as whole numbers, and cells of a number as intervals. A category that one set does
 not list counts there as "any other". Missing values count only in columns where both sets accept them.
@@ -40,7 +40,7 @@ from secateur.words.plain_words import ROUNDED, join_asked, read_amount, rounds_
 
 Marks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 
-KINDS = ("same", "class-changed", "widened", "narrowed", "shifted", "removed", "added")
+KINDS = ("same", "class-changed", "value-changed", "widened", "narrowed", "shifted", "removed", "added")
 
 
 @dataclass(frozen=True)
@@ -169,17 +169,18 @@ def compare_rules(old: Rules, new: Rules) -> RulesDifference:
     relation = _Relation(*sides)
     alike = sides[0].classes[:, None] == sides[1].classes[None, :]
     free_old, free_new = (_mark_first(side) for side in sides)
+    turned = "value-changed" if old.tree.is_regression else "class-changed"
     pairs: list[tuple[str, int, int]] = []
     for kind, fits in (
         ("same", relation.equal & alike),
-        ("class-changed", relation.equal & ~alike),
+        (turned, relation.equal & ~alike),
         ("resized", (relation.wider | relation.narrower) & alike),
         ("shifted", relation.overlap & relation.same_columns & alike),
     ):
         for one, other in _pair(fits, relation.n_equal, free_old, free_new):
             name = ("widened" if relation.wider[one, other] else "narrowed") if kind == "resized" else kind
             # Rules that read alike differ only in rows that the facts rule out.
-            reads_alike = kind != "class-changed" and old[one].text == new[other].text
+            reads_alike = kind != turned and old[one].text == new[other].text
             pairs.append(("same" if reads_alike else name, one, other))
     changes = [RuleChange(kind, old[one], new[other]) for kind, one, other in pairs]
     changes += [RuleChange("removed", old[index], None) for index in np.flatnonzero(free_old).tolist()]

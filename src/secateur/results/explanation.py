@@ -29,6 +29,7 @@ from secateur.words.conditions import (
     count_class,
     count_of,
     count_rows,
+    name_class,
     read_conditions,
     read_count,
     read_link,
@@ -366,7 +367,7 @@ def _describe(seen: _Seen) -> list[str]:
             more = count_of(len(seen.lacking) - SHOWN_RULES, "more rule")
             lines.append(f"  and {more} ask what it does not have, either")
     else:
-        holds = f"{'line' if rules.is_list else 'rule'} {line.index + 1} holds"
+        holds = f"{rules.line_word} {line.index + 1} holds"
         asked = f": {join_asked(read_asked(rules, line.kept_ids))}" if line.kept_ids else " for every row"
         lines = [f"Predicted {name}, because {holds}{asked}."]
         held_there = _write_values(seen, line.whole_conditions)
@@ -374,13 +375,12 @@ def _describe(seen: _Seen) -> list[str]:
     lines += _describe_rows(seen)
     lines += [] if rules.is_list else _list_reasons(seen)
     if seen.others:
-        word = "line" if rules.is_list else "rule"
-        told = "; ".join(f"{word} {rule.index + 1} ({rule.class_name})" for rule in seen.others)
-        lines.append(f"Also covered by {told}")
-    if any(rule.prediction != line.prediction for rule in seen.others) and not rules.tree.is_regression:
-        ranked = "by training reliability, then support, fewer conditions and order"
-        how = "it stands first" if rules.is_list else ranked
-        lines.append(f"These rules disagree; the one that ranks first decides: {how}.")
+        word = rules.line_word
+        told = join_asked([f"{word} {rule.index + 1} ({name_class(rule.class_name)})" for rule in seen.others])
+        lines.append(f"{told[0].upper()}{told[1:]} {'covers' if len(seen.others) == 1 else 'cover'} the row, too.")
+        if any(rule.prediction != line.prediction for rule in seen.others) and not rules.tree.is_regression:
+            ranked = "the highest training reliability decides, then support, fewer conditions and order"
+            lines[-1] += f" The {word}s disagree; {'the first that holds decides' if rules.is_list else ranked}."
     if rules.fidelity is None or seen.differs:
         lines.append(_describe_own_leaf(seen))
     if seen.differs and rules.is_list and not rules.assumes(seen.broken):
