@@ -380,3 +380,21 @@ def test_an_audit_says_that_the_outcome_is_more_frequent_than_before() -> None:
     assert "share of yes" not in str(again)
     assert "share of yes: 7.2 % of these rows, 12.2 % in the earlier audit" in str(rules.audit(X, y, since=found))
     assert "finds none of 122, because no line says yes." in str(found)
+
+
+def test_an_audit_of_the_rows_that_rules_were_made_from_says_so() -> None:
+    X, y = make_rows(7, 400)
+    rules = secateur.simplify(
+        DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[:300], y[:300]), X[:300], y[:300]
+    )
+    told = "These rows fall into the leaves exactly as the {} did: they are not new."
+    stored = secateur.Rules.from_json(rules.measure(X[300:], y[300:]).to_json())
+    for rows, words in (
+        (slice(0, 300), "training rows"),
+        (slice(300, 400), "unseen rows"),
+        (slice(0, 400), "training and the unseen rows together"),
+    ):
+        found = stored.audit(X[rows], y[rows])
+        assert found.seen == told.format(words)
+        assert str(found).startswith(found.seen)
+    assert rules.audit(X[100:], y[100:]).seen == ""

@@ -59,8 +59,8 @@ def _refuse_setting(method: Method, unread: str, others: Iterable[str]) -> str:
     readers = list_methods(reading=unread)
     if not readers:
         known = {name for one in METHODS.values() for name in one.parameters} | set(others)
-        own = ", ".join(method.parameters) or "none"
+        own = f" The method {method.name!r} has these settings: {', '.join(method.parameters)}."
         hint = did_you_mean(unread, sorted(known))
-        return f"There is no setting {unread!r}.{hint} The method {method.name!r} has these settings: {own}."
+        return f"There is no setting {unread!r}.{hint}{own if method.parameters else ''}"
     verb = "do" if " and " in readers else "does"
     return f"The method {method.name!r} does not read {unread}; {readers} {verb}. Leave {unread} out."

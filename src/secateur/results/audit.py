@@ -31,10 +31,7 @@ from secateur.words.conditions import count_of
 from secateur.words.plain_words import read_amount, read_limit
 
 TINY = 1e-9
-SEEN = (
-    "These rows fall into the leaves exactly as the training rows did: they are not unseen. Pass rows that the tree "
-    "was not fitted to."
-)
+SEEN = "These rows fall into the leaves exactly as the {} did: they are not {}."
 LEAST_CELLS = 6  # of leaves and classes: fewer may be equal by chance
 NO_LIMITS = math.nan, math.nan
 OF_VALUES = ("r2", "tree_r2", "mae", "tree_mae", "rmse", "tree_rmse", "max_distance", "mean_distance")
@@ -133,6 +130,8 @@ class Audit:
     calibration_error : float
         Mean distance, over the rows, of the share of its class that a line states from the share that these rows have:
         the expected calibration error, from 0 to 1. NaN without stated shares.
+    seen : str
+        A sentence if these rows fall into the leaves exactly as those that the rules were made from or measured on.
     table : TableShift or None
         Each asked column beside its training rows, broken facts, and units; None of rows that are not in memory.
     per_line : LineAudits
@@ -200,6 +199,7 @@ class Audit:
     max_distance: float = math.nan
     mean_distance: float = math.nan
     calibration_error: float = math.nan
+    seen: str = ""
     table: TableShift | None = field(default=None, repr=False)
     per_line: LineAudits = field(repr=False, kw_only=True)
 
@@ -239,9 +239,10 @@ class Audit:
         return hash(tuple(self.to_dict().values()))
 
     def __str__(self) -> str:
-        if self.is_of_values:
-            return "\n".join([self._describe_size(), *self._describe_values()])
-        return "\n".join([self._describe_size(), *self._describe_rows(), *self._describe_probabilities()])
+        rows = (
+            self._describe_values() if self.is_of_values else [*self._describe_rows(), *self._describe_probabilities()]
+        )
+        return "\n".join(filter(None, [self.seen, self._describe_size(), *rows]))
 
     _repr_html_ = written_by("html:audit_to_html")
 
@@ -386,7 +387,7 @@ def count_unseen(rules: Rules, rows: RowSource, given: GivenRows) -> Unseen:
     leaf = pairs // len(rules.class_ids)
     leaf_counts = cross(leaf, truth, found.decided.counts, rules.leaf_counts.shape)
     if np.count_nonzero(leaf_counts) >= LEAST_CELLS and np.array_equal(leaf_counts, rules.leaf_counts):
-        raise InputError(SEEN)
+        raise InputError(f"{SEEN.format('training rows', 'unseen')} Pass rows that the tree was not fitted to.")
     squares = None if given.sample_weight is None else found.squares
     if squares is not None:
         statistics.check_squares(found.by_line.sum(axis=1), squares)
@@ -394,6 +395,17 @@ def count_unseen(rules: Rules, rows: RowSource, given: GivenRows) -> Unseen:
     if tree.is_regression and rules.is_list:
         moments = find_moments(found.targets[: rules.n_lines], rules.answers)
     return Unseen(found.by_line, leaf_counts, squares, rows=given, moments=moments)
+
+
+def _find_seen(rules: Rules, leaf_counts: NDArray[np.float64]) -> str:
+    """Say so if rows fall into the leaves as those that rules were made from, or measured on, or as both together."""
+    known = {"training rows": rules.leaf_counts}
+    if rules.unseen is not None:
+        own = rules.unseen.leaf_counts
+        known |= {"unseen rows": own, "training and the unseen rows together": own + rules.leaf_counts}
+    if rules.fidelity is not None or np.count_nonzero(leaf_counts) < LEAST_CELLS:
+        return ""
+    return next((SEEN.format(name, "new") for name, one in known.items() if np.array_equal(one, leaf_counts)), "")
 
 
 def finish_audit(rules: Rules, counts: AuditCounts, since: Any = None) -> Audit:
@@ -446,6 +458,7 @@ def _measure_values(lines: LineAudits, counts: AuditCounts, total: float) -> dic
     slack = TINY * max(rules.tolerance, float(np.abs(rules.leaf_answers).max()))
     has_spread = variance > TINY**2 * max(mean**2, 1e-300)
     return {
+        "seen": _find_seen(rules, tree[:, :1]),
         "off": 100.0 * float(share[distance > rules.tolerance + slack].sum()),
         "baseline": variance**0.5,
         "tolerance": rules.tolerance,
@@ -506,6 +519,7 @@ def _measure_classes(lines: LineAudits, counts: AuditCounts, total: float) -> di
     n_effective = statistics.count_effective(counts.total("total"), counts.total("squares"))
     conflict = counts.total("in_conflict") / counts.total("total")
     return {
+        "seen": _find_seen(rules, cross(leaf, truth, weights, rules.leaf_counts.shape)),
         "agreement": agreement,
         "agreement_interval": _find_limits(agreement / 100.0, n_effective),
         "accuracy": accuracy,

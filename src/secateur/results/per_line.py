@@ -71,8 +71,8 @@ class LineAudit:
         Its leaf; None of "otherwise".
     prediction, class_name : label, str
         Its class, and the name of that; or its value.
-    text : str
-        What it says.
+    text, words : str
+        What it says, with exact numbers, and with those that people read.
     training_support, training_reliability : float or None
         (Weighted) training rows of it, as ``Rule.support`` counts them, and the share of them in its class; None if the
         rules were made without rows.
@@ -140,6 +140,7 @@ class LineAudit:
     mean_error: float | None = None
     if_struck: float | None = None
     flag: str = ""
+    words: str = ""
 
     @property
     def has_few_rows(self) -> bool:
@@ -156,7 +157,7 @@ class LineAudit:
         elif self.reliability is not None and self.low is not None and self.high is not None:
             limits = f"({100 * self.low:.1f} to {100 * self.high:.1f})"
             now = f"{name_class(self.class_name)}: {100 * self.reliability:.1f} % {limits} of {rows}"
-        lines = [f"{self.line}. {self.verdict}: {self.text}", f"  {now}; {self._tell_before()}"]
+        lines = [f"{self.line}. {self.verdict}: {self.words or self.text}", f"  {now}; {self._tell_before()}"]
         changes = [scale * one for one in (self.change, self.change_low, self.change_high) if one is not None]
         if len(changes) == 3:
             change, low, high = (f"{one:+.1f}" if unit else f"{one:+.4g}" for one in changes)
@@ -432,7 +433,7 @@ class LineAudits(ArrayTable[LineAudit]):
         return LineAudit(
             line=place + 1,
             flag=self.flags.get(place + 1, ""),
-            **{name: getattr(line, name) for name in ("leaf_id", "prediction", "class_name", "text")},
+            **{name: getattr(line, name) for name in ("leaf_id", "prediction", "class_name", "text", "words")},
             training_support=none_if_nan(self._training[place].sum()),
             training_reliability=none_if_nan(self._share(self._training)[place]),
             support=float(self.support[place]),
