@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from polars.testing import assert_frame_equal
 from rows.kinds import KINDS, make_table
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
@@ -23,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.errors import InputError
+from secateur.rows import opening
 
 BY_ROWS = ("faithful", "mismatch", "quinlan", "budgeted", "mismatch-certified")
 STREAMED = tuple(kind for kind in KINDS if kind not in ("pandas", "polars", "arrow"))
@@ -357,6 +359,57 @@ def test_numbers_of_every_type_are_read_as_in_memory(dtype: str, tmp_path: Path)
         )
         == expected
     )
+
+
+@pytest.mark.parametrize("row_group_size", [1_000, 400_000])
+@pytest.mark.parametrize("writer", ["arrow", "duckdb"])
+def test_numbers_of_a_parquet_file_are_those_that_duckdb_reads(
+    writer: str, row_group_size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    n_rows, kinds = 300_000, ("int8", "uint16", "int32", "int64", "uint64", "float32", "float64", "bool")
+    columns = {f'in.{kind} "x"': pa.array(rng.normal(size=n_rows) > 0.3).cast(kind) for kind in ("bool",)}
+    for kind in kinds[:-1]:
+        values = (rng.normal(size=n_rows) * 60).astype(kind)
+        if values.dtype.kind == "f":
+            values[rng.random(n_rows) < 0.1] = np.nan
+        columns[f"in.{kind}"] = pa.array(values, mask=rng.random(n_rows) < 0.1)
+    names = list(columns)[::-1]
+    table = pa.table({"in": pa.array([{"int8": 7}] * n_rows), **columns, "text": pa.array(["x"] * n_rows)})
+    path = tmp_path / "rows.parquet"
+    if writer == "arrow":
+        pq.write_table(table, path, row_group_size=row_group_size)
+    else:
+        duckdb.sql(f"COPY (SELECT * FROM \"table\") TO '{path}' (ROW_GROUP_SIZE {row_group_size})")
+
+    def read(wanted: list[str]) -> pa.Table:
+        with opening.open_files(path) as source:
+            return pa.Table.from_batches(list(source.read(wanted)))
+
+    opened = []
+    find = opening._File._open_plain
+    monkeypatch.setattr(opening._File, "_open_plain", lambda *given: opened.append(found := find(*given)) or found)
+    fast = read(names)
+    assert None not in opened
+    assert len(opened) == 1
+    mixed = read([*names, "text"])
+    assert len(opened) == 1
+    assert_frame_equal(pl.from_arrow(mixed.select(names)), pl.from_arrow(fast), check_exact=True)  # NaN equals NaN
+    assert mixed.schema == fast.schema.append(pa.field("text", pa.string()))
+
+
+def test_a_damaged_page_of_numbers_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    table = pa.table({"a": np.random.default_rng(0).normal(size=50_000)})
+    pq.write_table(table, path, use_dictionary=False, compression="none", write_page_checksum=True)
+    content = bytearray(path.read_bytes())
+    content[200_000] ^= 1
+    path.write_bytes(content)
+    with (
+        pytest.raises(InputError, match=r"rows\.parquet cannot be read: it is damaged"),
+        opening.open_files(path) as source,
+    ):
+        list(source.read(["a"]))
 
 
 def test_categories_that_look_like_numbers_stay_texts_in_a_csv(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ class BatchReader:
         if self.weight is None:
             return None
         column, name = batch.column(self.weight), f"The column {self.weight!r} of {self.source.inner_name}"
-        if not _is_number(column.type) and not pa.types.is_decimal(column.type):
+        if not is_number(column.type) and not pa.types.is_decimal(column.type):
             raise InputError(f"{name} holds {column.type}, but weights are numbers.")
         if column.null_count:
             row = column.is_null().to_numpy(zero_copy_only=False).argmax()
@@ -125,16 +125,16 @@ def _read_feature(tree: Tree, column: Any, name: str, feature: int, first: int, 
     """Read a column of a batch as numbers or codes, which are cast to the tree's dtype like rows in memory."""
     import pyarrow as pa
 
-    is_number = _is_number(column.type)
+    has_numbers = is_number(column.type)
     levels = tree.categories[feature]
-    if levels is None and is_number and tree.columns is None:
+    if levels is None and has_numbers and tree.columns is None:
         numbers: NDArray[Any] = column.to_numpy(zero_copy_only=False)
         if encoding.rounds_twice(tree):
             encoding.check_whole(numbers, name, what, first)
         if numbers.dtype.kind in "iub" or (numbers.dtype.kind == "f" and pa.types.is_floating(column.type)):
             return numbers  # whole numbers with blanks would be rounded twice
     by_cell = tree.columns is not None and tree.columns.cuts[feature] is not None
-    if is_number and (levels is None or by_cell):
+    if has_numbers and (levels is None or by_cell):
         return _to_terms(tree, column, name, feature, first, what)
     values, place = _find_distinct(column)
     try:
@@ -178,7 +178,8 @@ def _find_truths(values: Any, levels: Any) -> Any:
     return values if None in words else pa.array([*words, None], pa.bool_())
 
 
-def _is_number(dtype: Any) -> bool:
+def is_number(dtype: Any) -> bool:
+    """Whether an Arrow type is one of whole numbers, floats or truth values."""
     import pyarrow as pa
 
     return any(is_kind(dtype) for is_kind in (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean))
@@ -190,7 +191,7 @@ def _read_truth(tree: Tree, column: Any, first: int, name: str) -> tuple[NDArray
 
     if not tree.is_regression:
         return _read_labels(tree, column, first, name), None
-    if not _is_number(column.type) and not pa.types.is_decimal(column.type):
+    if not is_number(column.type) and not pa.types.is_decimal(column.type):
         raise InputError(f"{name} holds {column.type}, but the tree predicts numbers.")
     return check_answers(tree, column.to_numpy(zero_copy_only=False), len(column), name=name, first=first)
 

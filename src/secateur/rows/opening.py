@@ -13,7 +13,7 @@ import numpy as np
 
 from secateur.errors import InputError, first_line, need_library
 from secateur.frames import frame_columns
-from secateur.rows.batched_rows import BatchedRows
+from secateur.rows.batched_rows import BatchedRows, is_number
 from secateur.rows.encoding import TRUTH_WORDS
 from secateur.rows.file_bytes import find_file
 from secateur.rows.file_queries import FileRelation, check_twice, check_width, connect, open_relation
@@ -132,6 +132,7 @@ def _is_query(table: Any) -> bool:
 
 
 TEXT_FORMATS = ("csv", "tsv", "json")
+READ_BYTES = 1 << 20  # of a column of a Parquet file at a time
 ARROW_READERS = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")  # from new to old releases of DuckDB
 
 
@@ -299,6 +300,11 @@ class _File:
                 for batch in batches:
                     yield from cut(batch)
             return
+        if self.relation.kind == "parquet" and all(is_number(self.schema.field(column).type) for column in columns):
+            plain = self._open_plain(columns)
+            if plain is not None:
+                yield from plain
+                return
         names = self.relation.names
         own = {} if names is None else dict(zip(names, self.relation.values["names"], strict=True))
         listed = []
@@ -313,6 +319,30 @@ class _File:
         finally:
             reader.close()
             cursor.close()
+
+    def _open_plain(self, columns: Sequence[str]) -> Iterator[Any] | None:
+        """Read numbers of a Parquet file by Arrow, in half the time, if it knows them as DuckDB does."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        # Read ahead, the columns would be in memory as a whole.
+        options = {"pre_buffer": False, "buffer_size": READ_BYTES, "page_checksum_verification": True}
+        file = pq.ParquetFile(self.relation.path, **options)
+        schema = file.schema_arrow
+        alike = all(
+            schema.names.count(name) == 1 and schema.field(name).type == self.schema.field(name).type
+            for name in columns
+        )
+        if not alike:
+            file.close()
+            return None
+
+        def read() -> Iterator[Any]:
+            with file:
+                for batch in file.iter_batches(BATCH_ROWS, columns=list(columns)):
+                    yield pa.RecordBatch.from_arrays([batch.column(name) for name in columns], names=list(columns))
+
+        return read()
 
     def _find_casts(self) -> dict[str, tuple[str, Any]]:
         """Find the columns to cast: an expression and an Arrow type for each."""
