@@ -9,7 +9,7 @@ import csv
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.running import run_met, run_witnesses
 from secateur.methods import Deletions, Why
 from secateur.methods.covering import MANY_LEAVES
-from secateur.methods.leaves import LeafMasks, LeafValues, Stated, make_mask, pack_flags
+from secateur.methods.leaves import LeafMasks, LeafValues, Stated, pack_flags
 from secateur.tree.columns import show_text
 from secateur.tree.facts import NO_FACTS, Claim, Facts, Group, Implication
 from secateur.tree.paths import Paths
@@ -409,11 +409,11 @@ def find_facts_of_list(rules: Rules) -> tuple[str, ...]:
 
     def suffice(facts: Facts) -> bool:
         masks = LeafMasks(find_feasible(replace(tree, facts=facts)).tree, paths)
-        contained = [0] * layout.n_sections
+        contained, edge = [0] * layout.n_sections, cache(masks.edge)  # many lines keep the same edges
         for (section, links, is_otherwise), may in zip(lines, may_answer, strict=True):
             node = int(layout.nodes[section])
-            own = make_mask(range(int(first[node]), int(last[node]))) & masks.possible
-            edges = [masks.edge(link) for link in links]
+            own = ((1 << int(last[node])) - (1 << int(first[node]))) & masks.possible
+            edges = [edge(link) for link in links]
             met = own & ~contained[section] if is_otherwise else own & masks.met_by(edges)
             if met & ~may:
                 return False
