@@ -142,7 +142,7 @@ def find_costs(rules: Rules, prefer: Any) -> dict[int, float]:
     for column, cost in (prefer or {}).items():
         if not is_number(cost) or not 0 < cost < np.inf:
             raise ParameterError(f"Expected the cost of {column!r} as a number above 0, found {cost!r}.")
-        costs |= dict.fromkeys(find_features(rules, column), cost)
+        costs |= dict.fromkeys(find_features(rules.tree, column), cost)
     return costs
 
 

@@ -187,19 +187,26 @@ def simplify(
     chosen = find_method(method, form.settle(method, {**settings}), others=DEFAULTS)
     if progress is not None and not callable(progress):
         raise ParameterError(f"Expected progress as a function of two numbers, or None, found {progress!r}.")
+    told: dict[str, Any] = {"sample_weight": sample_weight, "feature_names": feature_names, "class_names": class_names}
+    told |= {"accepts_missing": accepts_missing, "groups": groups, "integers": integers, "facts": facts}
     if evidence is not None:
-        given = {"X": X, "y": y, "sample_weight": sample_weight, "feature_names": feature_names, "groups": groups}
-        given |= {"class_names": class_names, "accepts_missing": accepts_missing, "integers": integers, "facts": facts}
+        given = {"X": X, "y": y, **told}
         reader = ModelReader(model, known, _find_rf_tol(chosen), find_tolerance=form.find_tolerance(chosen, None))
         problem = reader.open_counted(evidence, given, chosen)
         return form.finish(_shorten(problem, chosen, is_weighted=evidence.is_weighted), None)
     model = take_best(model)
     if is_ensemble(model) and not each_leaf:
-        named: dict[str, Any] = {"otherwise": otherwise, "feature_names": feature_names, "class_names": class_names}
-        others = {"method": chosen.name, "budget": budget, "sections": sections, "of": of, "prefer": prefer}
-        others |= {"max_columns": max_columns, "sample_weight": sample_weight, "accepts_missing": accepts_missing}
-        others |= {"groups": groups, "integers": integers, "facts": facts, "domain_knowledge": domain_knowledge}
-        return _approximate(model, X, y, {**named, **others, "tolerance": tolerance, "progress": progress, **settings})
+        from secateur.approximation import approximate
+
+        if X is None:
+            raise InputError(
+                "A model of several trees is approximated by a list, from rows: pass X, or each_leaf=True for the "
+                "rules of each tree."
+            )
+        told |= {"method": chosen.name, "budget": budget, **form.lines._asdict(), "progress": progress, **settings}
+        told |= {"domain_knowledge": domain_knowledge}
+        instead = "call secateur.approximate(model, X), which has fidelity and max_rules"
+        return approximate(model, X, y, **keep_approximated(model, told, instead))
     check_pair(X, y, sample_weight)
     with nullcontext() if X is None else open_rows_of(model, X, y, sample_weight) as rows:
         if rows is not None and form.budget and rows.given is None:  # a first look would use them up
@@ -330,19 +337,6 @@ def keep_approximated(model: Any, given: Mapping[str, Any], instead: str) -> dic
                 f"{type(model).__qualname__} is approximated, and {name!r} is for one tree: leave it out, or {instead}."
             )
     return {name: given[name] for name in own if name in given}
-
-
-def _approximate(model: Any, X: Any, y: Any, given: Mapping[str, Any]) -> Rules:
-    """Take several trees to :func:`approximate`; reject what only one tree has."""
-    from secateur.approximation import approximate
-
-    if X is None:
-        raise InputError(
-            "A model of several trees is approximated by a list, from rows: pass X, or each_leaf=True for the rules of "
-            "each tree."
-        )
-    instead = "call secateur.approximate(model, X), which has fidelity and max_rules"
-    return approximate(model, X, y, **keep_approximated(model, given, instead))
 
 
 def _simplify(

@@ -322,10 +322,9 @@ class Making(Settings):
         named = {name: getattr(self, name) for name in ("sections", "otherwise", "of", "max_columns")}
         named["prefer"] = dict(map(_read_cost, self.prefer)) if self.prefer else None
         named = {name: value for name, value in named.items() if value is not None}
-        of_list = next((name for name in ("budget", *named) if name in named or name in given), None)
-        if self.each_leaf and of_list is not None:
-            option_name = of_list.replace("_", "-")
-            raise ParameterError(f"--{option_name} is for a short list: leave it out, or leave out --each-leaf.")
+        of_list = next((name for name in ("budget", *named) if name in named or name in given), "").replace("_", "-")
+        if self.each_leaf and of_list:
+            raise ParameterError(f"--{of_list} is for a short list: leave it out, or leave out --each-leaf.")
         if "tolerance" in given and chosen.name != "exact" and "tolerance" not in chosen.parameters:
             raise ParameterError(
                 f"--tolerance would do nothing: the method {chosen.name!r} reads none. Leave it out, or choose a "

@@ -147,13 +147,8 @@ def overlaps_to_html(overlaps: Overlaps) -> str:
     """Show the pairs of rules that share most rows."""
     lines = overlaps._rules.lines
     rows = [
-        (
-            f"{pair.first + 1}: {lines[pair.first].words}",
-            f"{pair.second + 1}: {lines[pair.second].words}",
-            read_count(pair.rows),
-            read_share(pair.share),
-        )
-        for pair in overlaps[:SHOWN_PAIRS]
+        (*(f"{n + 1}: {lines[n].words}" for n in (one.first, one.second)), read_count(one.rows), read_share(one.share))
+        for one in overlaps[:SHOWN_PAIRS]
     ]
     word = overlaps._rules.line_word
     first = overlaps.to_text(0).split("\n")[0].rstrip(":")

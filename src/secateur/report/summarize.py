@@ -78,13 +78,13 @@ def summarize(
     if isinstance(notes, str) or not all(isinstance(note, str) for note in notes):
         raise ParameterError(f"Expected notes as a list of sentences, found {notes!r}.")
     budgets = check_budgets(budgets)
+    target = name_target(y) or find_target(rules) if target is None else target
     if rules.tree.is_regression:
         if groups_by is not None:
             raise ParameterError("'groups_by' compares classes, but these rules predict numbers: leave it out.")
         return summarize_values(rules, X, y, sample_weight=sample_weight, target=target, title=title, notes=notes)
     if rules.fidelity is not None or rules.making.edits is not None:
         budgets = ()  # the fidelity is that of the given list alone
-    target = name_target(y) or find_target(rules) if target is None else target
     if X is None and rules.unseen is not None and rules.unseen.rows is not None:
         X, y, sample_weight = rules.unseen.rows
     given, at_hand = find_list(rules, X, y, sample_weight)

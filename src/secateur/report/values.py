@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from secateur import __version__
 from secateur.errors import InputError
 from secateur.export.listing import make_listing
-from secateur.results.answer import compare_with_mean, describe_measured, describe_values, find_target, name_target
+from secateur.results.answer import compare_with_mean, describe_measured, describe_values
 from secateur.rows.row_source import GivenRows
 from secateur.rules.lines import without_facts
 from secateur.rules.rules import Rules
@@ -57,7 +57,6 @@ def summarize_values(
     if given is not None and given.y is None:
         raise InputError("X was passed without y: pass the targets, or the name of the column that holds them.")
     listing = make_listing(rules)
-    target = target or name_target(y) or find_target(rules)
     after, spread = list(listing.after), None
     if given is not None:
         audit: Any = rules.audit(given.X, given.y, sample_weight=given.sample_weight)

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.frames import frame_columns
-from secateur.methods.contract import is_whole
 from secateur.rows.checking import check_rows
 from secateur.rows.encoding import category_code, cut_blanks, find_texts, is_trimmed, tested_features
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import MemoryRows
 from secateur.rows.rows import Rows, apply_tree
 from secateur.rules.decision_list import make_decision_list
+from secateur.rules.editing import find_features
 from secateur.rules.lines import Deciding
 from secateur.rules.rules import Rules
 from secateur.tree.columns import find_cuts
@@ -265,16 +265,9 @@ def _name(tree: Tree, subject: int) -> str:
 
 def find_subjects(tree: Tree, columns: Collection[str | int]) -> set[int]:
     """Find columns, or the groups that they belong to, by name or index."""
-    known: dict[Any, int] = {subject: subject for subject in range(tree.n_features)}
-    known |= {_name(tree, subject): subject for subject in range(tree.n_features + len(tree.facts.groups))}
     if isinstance(columns, str) or not isinstance(columns, Collection):
         raise ParameterError(f"Expected locked as a list of columns, found {columns!r}.")
-    for column in columns:
-        if not (isinstance(column, str) or is_whole(column)) or column not in known:
-            names = [one for one in known if isinstance(one, str)]
-            hint = did_you_mean(column, names) if isinstance(column, str) else ""
-            raise ParameterError(f"There is no column {column!r} to lock.{hint}")
-    return {_subject_of(tree, known[column]) for column in columns}
+    return {_subject_of(tree, feature) for column in columns for feature in find_features(tree, column)}
 
 
 def _holds(region: Region, value: float) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from secateur.rows.rows import LabelledRows
     from secateur.rules.rules import Rules
+    from secateur.tree.tree import Tree
 
 MOST_REGIONS = 500
 
@@ -118,8 +119,7 @@ class Editable:
             Lines that may be left, "otherwise" of each section among them.
         reason : str, default=""
         """
-        check_editable(self._list)
-        return _limit(self._list, check_whole("lines", lines), reason)
+        return _limit(apply_edits(self._list, ()), check_whole("lines", lines), reason)
 
     def replay(self, journal: Iterable[Edit | Mapping[str, Any]]) -> Rules:
         """Make the edits of a journal again, in their order, and count what they cost.
@@ -175,8 +175,8 @@ def _check_list(rules: Rules, what: str) -> None:
     rules.tree.require_classes(what)
 
 
-def check_editable(rules: Rules) -> None:
-    """Reject rules that no edit is for."""
+def apply_edits(rules: Rules, edits: Sequence[Edit]) -> Rules:
+    """Make edits one after another, and count what all edits of the list cost together."""
     _check_list(rules, "Editing")
     if rules.fidelity is not None:
         raise ParameterError(
@@ -185,11 +185,6 @@ def check_editable(rules: Rules) -> None:
         )
     if rules.paths.n_rules > MOST_LEAVES:
         raise InputError(f"Edits are for trees of at most {MOST_LEAVES:,} leaves, found {rules.paths.n_rules:,}.")
-
-
-def apply_edits(rules: Rules, edits: Sequence[Edit]) -> Rules:
-    """Make edits one after another, and count what all edits of the list cost together."""
-    check_editable(rules)
     for edit in edits:
         rules = _apply(rules, edit)
     return rules if rules.making.edits is None else price_edits(rules)
@@ -227,7 +222,7 @@ def _apply(rules: Rules, edit: Edit) -> Rules:
         made, edit = _round(draft.finish(), edit)
     else:
         if edit.edit == "without":
-            draft.leave_out(find_features(rules, edit.column), str(edit.column))
+            draft.leave_out(find_features(rules.tree, edit.column), str(edit.column))
         elif edit.edit == "answer":
             class_id = find_class(rules, edit.to, "to answer")
             draft.give(index, class_id)
@@ -235,7 +230,7 @@ def _apply(rules: Rules, edit: Edit) -> Rules:
         elif edit.column is None:
             draft.strike(index)
         else:
-            draft.strike_column(index, find_features(rules, edit.column), edit.column)
+            draft.strike_column(index, find_features(rules.tree, edit.column), edit.column)
         made = draft.finish()
     before = rules.making.edits
     edits = Edits((*rules.journal, edit), tolerance=rules.tolerance if before is None else before.tolerance)
@@ -530,13 +525,12 @@ def _find_changed(rules: Rules) -> Iterable[Changed]:
 
 
 def _name_column(rules: Rules, column: Any) -> str:
-    found = find_features(rules, column)
+    found = find_features(rules.tree, column)
     return rules.tree.feature_name(*found) if is_whole(column) else str(column)
 
 
-def find_features(rules: Rules, column: Any) -> set[int]:
+def find_features(tree: Tree, column: Any) -> set[int]:
     """Find the features of a column, by index or name; of a group of columns for one category, all of them."""
-    tree = rules.tree
     if is_whole(column):
         if not 0 <= column < tree.n_features:
             raise ParameterError(f"There is no column {column}: the tree has {tree.n_features}.")
