@@ -531,7 +531,8 @@ def main() -> None:
     source = digest(*(f"src/secateur/{room}" for room in ROOMS))
     if any(told.get("source") != source for told in done):
         sys.exit(f"The mutants in {kept} are of other sources, whose places have moved: name another --place.")
-    os.environ |= {"HYPOTHESIS_PROFILE": "quick", "NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    os.environ.setdefault("HYPOTHESIS_PROFILE", "quick")
+    os.environ |= {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     for name in LOADED:
         importlib.import_module(name)
     if asked.again:

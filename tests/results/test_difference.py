@@ -352,3 +352,9 @@ def test_a_rule_that_several_leaves_have_is_one_change() -> None:
 def test_what_is_not_rules_cannot_be_compared() -> None:
     with pytest.raises(secateur.SecateurError, match="Expected rules, a policy or a model to compare with, found str"):
         train(0, "exact", missing=False).diff("x")  # type: ignore[arg-type]
+
+
+def test_columns_of_one_side_alone_are_named() -> None:
+    both, one = train_on(["age", "size"], ["no", "yes"]), train_on(["size"], ["no", "yes"])
+    assert "The two have different columns: only the old rules ask for 'age'." in both.diff(one).notes
+    assert "The two have different columns: only the new rules ask for 'age'." in one.diff(both).notes

@@ -512,3 +512,10 @@ def test_a_forest_that_is_not_monotone_names_the_tree() -> None:
     words = r"Of tree \d of the forest \(the first is 0\): The tree is not monotone"
     with pytest.raises(ParameterError, match=words):
         secateur.simplify(forest, X, y, method="mismatch-certified", monotone=[1] * 30, each_leaf=True)
+
+
+def test_a_forest_may_be_wrong_on_every_row() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    forest = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X, y)
+    rules = secateur.simplify(forest, X, y, each_leaf=True)
+    assert rules.audit(X, 1 - rules.predict(X)).accuracy == 0

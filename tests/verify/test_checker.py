@@ -595,3 +595,11 @@ def test_a_spread_of_targets_is_recounted(factor: float) -> None:
     found = secateur.Rules.from_json(word_again(content)).verify(X, y)
     assert not found.ok
     assert any("Line 1 states a mean of" in one for one in found.failures)
+
+
+@pytest.mark.parametrize("method", secateur.METHODS)
+def test_exact_deletions_are_proved_where_a_method_gives_them(problem: tuple[Any, Any, Any], method: str) -> None:
+    model, X, y = problem
+    found = secateur.simplify(model, X, y, method=method, each_leaf=True).verify(X, y)
+    is_proved = any(one.startswith("no exact deletion lets a rule meet a leaf") for one in found.checks)
+    assert is_proved == (method not in ("mismatch", "mismatch-certified", "quinlan"))

@@ -71,3 +71,16 @@ def test_a_time_that_the_tree_rounds_is_said_to_be_about_that_time() -> None:
 def test_whole_days_are_exact_in_either_type(dtype: str) -> None:
     days = np.arange(-40_000, 60_000, 997)
     assert [first_beyond(float(one), ColumnParser("date"), dtype) for one in days] == (days + 1).tolist()
+
+
+def test_a_moment_is_about_where_the_number_stands_for_its_neighbour_too() -> None:
+    reading = ColumnParser("date", step="minute")
+    seen = set()
+    for day in (5_000, 10_000, 20_000):  # their numbers are 42, 84 and 169 seconds apart
+        for minute in range(1440 * day, 1440 * day + 300):
+            one, here, other = (float(np.float32(place / 1440)) for place in (minute - 1, minute, minute + 1))
+            if round(here * 1440) == minute:
+                is_about = read_moment(here, reading).startswith("about ")
+                assert is_about == (here in (one, other)), (day, minute)
+                seen.add((day, is_about))
+    assert seen == {(5_000, False), (10_000, False), (10_000, True), (20_000, True)}
