@@ -1,12 +1,13 @@
 """Who tests the tests: change one thing in what proofs rest on, and see whether a test fails: ``make mutants N=200``.
 
-A mutant is a copy of the package with one comparison, sign, number, truth value, `not`, `and`, `or` or statement
-changed; messages, annotations and docstrings are left alone. Mutants are drawn by a seed and numbered. First the tests
-of all rooms run on an unchanged copy of the tree, and ``reached-*.json`` keeps how long each takes and which functions
-it reaches: what fails without a mutant would kill them all. Then each mutant meets the tests that reach the function
-that it changes, the quickest first: those of a few seconds, rules of random trees against brute force, and others for
-who is left, each until one fails. Nothing is compiled, so that no compiled code of another mutant is taken for its
-own.
+A mutant is the package with one comparison, sign, number, truth value, `not`, `and`, `or` or statement changed;
+messages, annotations and docstrings are left alone. Mutants are drawn by a seed and numbered. First the tests of all
+rooms run on an unchanged copy of the tree, and ``reached-*.json`` keeps how long each takes and which functions it
+reaches: what fails without a mutant would kill them all. Then one process collects the tests, and each mutant is put
+into a fork of it; what runs when a module is imported is tried in a process of its own. A mutant meets the tests that
+reach the function that it changes, the quickest first: those of a few seconds, rules of random trees against brute
+force, and others for who is left, each until one fails. A test that fails alone without a mutant kills none. Nothing is
+compiled, so that no compiled code of another mutant is taken for its own.
 
 ``mutants.json`` says of each survivor why no test can tell it, or that a test is missing.
 """
