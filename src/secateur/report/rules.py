@@ -33,6 +33,7 @@ from secateur.results.statistics import round_outwards
 from secateur.rows.checking import check_labels
 from secateur.rules.rules import Rules
 from secateur.words.conditions import read_conditions
+from secateur.words.plain_words import describe_unknown
 from secateur.words.reasons import list_facts
 
 Numbers = tuple[float | int | None, float | int | None, list[float] | None]
@@ -132,6 +133,7 @@ def describe_list(rules: Rules, at_hand: RowsAtHand, audit: Audit | None, texts:
         "lines": lines,
         "measured": None if audit is None else _measure(audit),
         "interest": _find_interest(rules),
+        "unknown": " ".join(describe_unknown(rules, rules.lines)),
         "top": {"lines": [one.line - 1 for one in find_highest(rules)], "words": describe_highest(rules) or ""},
         "faithful": faithful,
         "right": right,

@@ -26,7 +26,7 @@ from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.tree.columns import show_text
 from secateur.words.conditions import count_class, count_of, count_rows, name_class, read_count, read_share
-from secateur.words.plain_words import find_pattern, read_amount, read_limit
+from secateur.words.plain_words import describe_unknown, find_pattern, read_amount, read_limit
 
 SHOWN_CLASSES = 5
 FAR = 0.1  # from what a guess gives, as a share
@@ -402,6 +402,7 @@ def explain_reading(rules: Rules, shown: Sequence[Rule]) -> list[str]:
         told.append(STATES.format(name=name, kept=kept))
         if any(describe_stated(line).endswith(OF_ITS_LEAVES) for line in shown):
             told.append(OF_LEAVES.format(points=100 * rules.tolerance))
+    told += describe_unknown(rules, shown)
     told += [HELD_UP] if rules.unseen is not None and rules.did_not_hold_up.any() else []
     return [*told, COUNTED_TWICE] if counts_rows_twice(rules) else told
 

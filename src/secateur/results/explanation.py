@@ -36,7 +36,7 @@ from secateur.words.conditions import (
     read_share,
     read_value,
 )
-from secateur.words.plain_words import join_asked, read_amount, read_asked
+from secateur.words.plain_words import PlainVoice, join_asked, read_amount, read_asked
 
 SHOWN_RULES = 20
 MOST_REASONS = 4  # of a letter
@@ -238,8 +238,13 @@ class Explanations(Framed, ArraySequence[Explanation]):
         return len(self.line)
 
     def _make(self, place: int) -> Explanation:
-        own, line = int(self.leaf[place]), Rule(self._rules, int(self.line[place]))
-        return Explanation(_Seen(self._rules, self._rows, place, own, line, self._given, self._locked))
+        rules, own, line = self._rules, int(self.leaf[place]), int(self.line[place])
+        coded = [(at, levels) for at, levels in enumerate(rules.tree.categories) if levels is not None]
+        cells = self._rows.read(place, place + 1, np.array([at for at, _ in coded], dtype=np.int64))[0]
+        if any(cell >= len(levels) for cell, (_, levels) in zip(cells.tolist(), coded, strict=True)):
+            rules = rules.change()  # in words that are true of a label that the tree does not know
+            vars(rules)["voice"] = vars(rules.each_leaf)["voice"] = PlainVoice(self._rules.voice.neighbours, 0)
+        return Explanation(_Seen(rules, self._rows, place, own, Rule(rules, line), self._given, self._locked))
 
     def _list_columns(self) -> Mapping[str, Sequence[Any]]:
         told = [

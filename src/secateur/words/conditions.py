@@ -75,6 +75,8 @@ class Condition:
 class Voice:
     """How a condition is put: here, as a machine could read it back."""
 
+    most_named = 0  # labels that are named instead of those that a condition rules out
+
     def limit(self, name: str, feature: int, limit: float, dtype: str) -> str:
         """Write a limit of a column."""
         return read_threshold(limit, dtype)
@@ -305,7 +307,8 @@ def read_region(tree: Tree, subject: int, region: Region, voice: Voice = EXACT) 
     elif not is_group and (cuts := find_cuts(tree, subject)) is not None:
         extent, text = _read_cells(name, tree, subject, cuts, region, voice)
     else:
-        extent, text = _read_set(name, levels, region, voice, closed=not is_group and is_closed(tree, subject))
+        closed = None if is_group else is_closed(tree, subject)
+        extent, text = _read_set(name, levels, region, voice, closed)
     held = None if is_group else tree.facts.region_of(subject)
     can_be_missing = not is_group and bool(tree.accepts_missing[subject]) and (held is None or held.missing)
     or_missing = region.missing and can_be_missing
@@ -375,8 +378,10 @@ def _plain_decimal(number: Decimal, marks: str = "") -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _read_set(name: str, levels: tuple[Label, ...], region: Region, voice: Voice, *, closed: bool) -> tuple[str, str]:
-    """Word a set of categories: list those that are in it, or those that are not."""
+def _read_set(
+    name: str, levels: tuple[Label, ...], region: Region, voice: Voice, closed: bool | None
+) -> tuple[str, str]:
+    """Word a set of categories: list those that are in it, or those that are not; None in place of closed: a group."""
     allowed = region.codes or frozenset()
     listed = [code for code in range(len(levels)) if code in allowed]
     n_all = len(levels) if closed else len(levels) + 1
@@ -385,6 +390,8 @@ def _read_set(name: str, levels: tuple[Label, ...], region: Region, voice: Voice
         return "everything" if n_held else "nothing", ""
     # Where there are only listed categories, the shorter list says as much.
     by_exclusion = 2 * len(listed) > len(levels) if closed else len(levels) in allowed
+    if closed is not None:  # zeros in all columns of a group may stand for a label that has no column
+        by_exclusion &= not 0 < len(listed) <= voice.most_named
     chosen = [code for code in range(len(levels)) if code not in allowed] if by_exclusion else listed
     named = [_read_label(levels[code]) for code in chosen]
     return "some", voice.among(name, named, by_exclusion=by_exclusion)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import SecateurError
+from secateur.tree.columns import is_closed, show_text
 from secateur.words.conditions import Voice, read_conditions
 
 if TYPE_CHECKING:
@@ -151,8 +152,8 @@ JOINING = re.compile(r"\s(or|and)\s")
 class PlainVoice(Voice):
     """How a condition is put for people; by feature and limit, it knows the values of the column next to a limit."""
 
-    def __init__(self, neighbours: Mapping[int, Mapping[float, tuple[float, float]]]) -> None:
-        self.neighbours = neighbours
+    def __init__(self, neighbours: Mapping[int, Mapping[float, tuple[float, float]]], most_named: int = 3) -> None:
+        self.neighbours, self.most_named = neighbours, most_named
 
     def limit(self, name: str, feature: int, limit: float, dtype: str) -> str:
         """Write a limit of a column."""
@@ -196,12 +197,30 @@ class PlainVoice(Voice):
 
     def or_missing(self, name: str, text: str) -> str:
         """Say that a column may be missing, too."""
+        several, _, last = text.removeprefix(f"{name} is ").rpartition(" or ")
+        if several and '"' not in text and text.startswith(f"{name} is "):
+            return f"{name} is {several}, {last} or missing"
         return f"{text} or {'' if text.startswith(name) else f'{name} '}is missing"
 
 
 def find_voice(rules: Rules) -> PlainVoice:
     """Find how to put the conditions of a rule set: by its training rows, where they are in memory."""
     return PlainVoice(look_around(rules, _find_limits(rules.tree)))
+
+
+def describe_unknown(rules: Rules, shown: Iterable[Any]) -> list[str]:
+    """Say how a label is answered that the tree does not know, where lines name all others that they allow."""
+    tree, told = rules.tree, {}
+    for one in (one for line in shown for one in line.whole_conditions):
+        is_open = one.unlisted and one.feature not in tree.facts.group_of and not is_closed(tree, one.feature)
+        if is_open and 0 < len(one.categories) <= rules.voice.most_named:
+            nodes, levels = np.flatnonzero((tree.feature == one.feature) & ~tree.is_leaf), tree.categories[one.feature]
+            sides = [np.isin(np.arange(len(levels) + 1), tree.left_codes(node)) for node in nodes]
+            same = np.flatnonzero(np.all([side[:-1] == side[-1] for side in sides], axis=0)).tolist()
+            how = f"like {show_text(str(levels[same[0]]))}" if same else "line by line, as rule.text says"
+            told[show_text(one.name)] = how
+    listed = "; ".join(f"{name} {how}" for name, how in sorted(told.items()))
+    return [f"A label that the tree does not know is answered so: {listed}."] if told else []
 
 
 def look_around(rules: Rules, needed: Mapping[int, Sequence[float]]) -> dict[int, dict[float, tuple[float, float]]]:

@@ -216,6 +216,7 @@ function showNumbers() {
   byId("said-right").textContent = list.right;
   byId("said-first").textContent = list.right.split("\n")[0];
   showTop();
+  byId("unknown").textContent = list.unknown;
   byId("guarantee").textContent = list.guarantee;
   byId("cautions").hidden = !list.cautions.length;
   byId("cautions").replaceChildren(...list.cautions.map((one) => make("p", {}, one)));
