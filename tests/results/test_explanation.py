@@ -245,7 +245,7 @@ def test_no_condition_is_shown_that_is_false_of_the_row(data: st.DataObject, met
         shown = [
             line.split(":", 1)[1] for line in found.text.splitlines() if line.startswith(("  asked:", "  not asked:"))
         ]
-        kept = [read_link(tree, paths, link, rules.voice) for link in found.rule.reasons if held[link]]
+        kept = [read_link(tree, paths, link, found.rule._rules.voice) for link in found.rule.reasons if held[link]]
         assert [words.strip().startswith(one) for words, one in zip(shown, kept, strict=True)] == [True] * len(kept)
         assert all(held[link] for link in found.rule.kept_ids)
 
