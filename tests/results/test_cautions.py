@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -118,3 +119,17 @@ def test_a_list_that_states_far_more_than_there_is_says_so() -> None:
     assert told is not None
     stated = rules.predict_proba(X)[:, 0].mean()
     assert (float(told[1]), float(told[2])) == (round(100 * stated, 1), round(100 * np.mean(rarer == "ill"), 1))
+
+
+def test_an_otherwise_that_no_row_can_reach_is_not_warned_of() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DecisionTreeClassifier(max_depth=5, max_features=3, random_state=1).fit(X[:, :10], y)
+    rules = secateur.simplify(model, X[:, :10], y, budget=0.1)
+    assert rules.support[3] == 0
+    assert rules.lines[3].is_otherwise
+    assert not rules.lines[3].leaf_ids
+    assert "fewer than" not in " ".join(map(str, find_cautions(rules)))
+    for line in rules.lines[3].section.rules:  # whatever the row, a rule of the section holds
+        assert line.support
+    several = np.random.default_rng(0).uniform(X[:, :10].min(axis=0), X[:, :10].max(axis=0), (20_000, 10))
+    assert 3 not in rules.apply(several)

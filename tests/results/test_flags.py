@@ -41,14 +41,19 @@ def test_a_code_is_flagged_and_an_amount_is_not() -> None:
 def test_a_date_that_every_later_row_passes_is_flagged() -> None:
     rng = np.random.default_rng(1)
     days = np.sort(rng.integers(20_000, 20_100, 1000)).astype(float)
-    for limit, expected in ((20_095, {"late-date"}), (20_050, set())):
+    for limit, few in (
+        (20_095, "at most one training row in ten is as late, and every later row will be."),
+        (20_050, ""),
+    ):
         labels = np.where((days >= limit) ^ (rng.random(1000) < 0.02), "bad", "good")
         X = pd.DataFrame({"applied": days})
         model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, labels)
         tree = replace(secateur.from_model(model, X), column_parsers=(ColumnParser("date"),))
         rules = secateur.simplify(tree, X, labels, of="bad", otherwise="good")
-        assert kinds(rules) == expected
-        assert ("every later row will be" in str(rules)) == bool(expected)
+        assert kinds(rules) == {"late-date"}
+        told = few or "every row later than the training rows will be."
+        assert told in str(rules)
+        assert any(told in one for one in rules.report().summary["lists"][0]["cautions"])
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(20_095, True), (20_050, False)])
@@ -60,8 +65,9 @@ def test_a_date_that_no_later_row_can_have_is_flagged(limit: int, expected: bool
     model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, labels)
     tree = replace(secateur.from_model(model, X), column_parsers=(ColumnParser("date"),))
     rules = secateur.simplify(tree, X, labels, of="bad", otherwise="good")
-    assert ("late-date" in kinds(rules)) == expected
-    assert ("no later row will satisfy that" in str(rules)) == expected
+    assert "late-date" in kinds(rules)
+    assert ("in ten is later, and no later row will satisfy that" in str(rules)) == expected
+    assert ("no row later than the training rows will satisfy that" in str(rules)) != expected
 
 
 def test_bands_that_go_up_and_down_beyond_chance_are_flagged() -> None:

@@ -272,7 +272,11 @@ def test_a_forged_price_or_a_hidden_edit_is_found(change: Any, said: str) -> Non
     [
         ({"edits": 1}, "Expected a list of edits"),
         ([{"edit": "paint"}], "Expected an edit such as"),
-        ([{"edit": "strike"}], "needs 'line'"),
+        ([{"edit": "strike"}], """needs 'line', as in {"edit": "strike", "line": 3}"""),
+        ([{"edit": "answer", "line": 1}], """needs 'to', as in {"edit": "answer", "line": 3, "to": "yes"}"""),
+        ([{"edit": "without"}], """needs 'column', as in {"edit": "without", "column": "age"}"""),
+        ([["strike", 3]], "Expected an edit such as"),
+        ([[["strike"], 3, None, None, None, "", []]], "Expected an edit such as"),
         ([{"edit": "strike", "line": "3"}], "as int"),
         ([{"edit": "strike", "line": 3, "colour": 1}], "no field 'colour'"),
         ([{"edit": "rounded", "limits": 5}], "limits of an edit as pairs"),
@@ -284,6 +288,12 @@ def test_a_forged_price_or_a_hidden_edit_is_found(change: Any, said: str) -> Non
 def test_a_journal_that_is_none_is_rejected_in_a_sentence(content: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_journal(content)
+
+
+def test_a_journal_is_read_as_json_writes_it() -> None:
+    edited = make().strike(0, reason="few").rounded()
+    for written in (edited.journal, [one.to_dict() for one in edited.journal]):
+        assert tuple(read_journal(json.loads(json.dumps(written)))) == edited.journal
 
 
 def test_mistakes_are_answered_in_a_sentence() -> None:

@@ -27,7 +27,14 @@ from secateur.results.answer import (
 )
 from secateur.results.audit import Audit
 from secateur.results.fidelity import describe_fidelity
-from secateur.results.measures import FEW_ROWS, describe_highest, find_expected, find_highest, measure_rules
+from secateur.results.measures import (
+    FEW_ROWS,
+    describe_flags,
+    describe_highest,
+    find_expected,
+    find_highest,
+    measure_rules,
+)
 from secateur.results.per_line import find_limits_of_d
 from secateur.results.statistics import round_outwards
 from secateur.rows.checking import check_labels
@@ -195,7 +202,7 @@ def _describe_trust(rules: Rules, at_hand: RowsAtHand, audit: Audit | None) -> t
 def _find_cautions(rules: Rules, audit: Audit | None) -> list[str]:
     if rules.fidelity is None:
         measured = () if audit is None else (audit.accuracy / 100, (audit.baseline_class, audit.baseline / 100))
-        return [*warn_of_weights(rules), *map(str, find_cautions(rules, *measured))]
+        return [*warn_of_weights(rules), *map(str, find_cautions(rules, *measured)), *describe_flags(rules)]
     few = [str(place) for place, one in enumerate(rules.fidelity.by_rule, start=1) if one.n_rows < FEW_ROWS]
     if not few:
         return []

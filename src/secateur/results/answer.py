@@ -478,7 +478,9 @@ def compare_with_mean(error: float, guessed: float) -> Iterator[Caution]:
 def _find_small(rules: Rules) -> Iterator[Caution]:
     if not rules.is_ranked or rules.is_weighted:
         return
-    small = [str(place + 1) for place in np.flatnonzero(rules.support < FEW_ROWS).tolist()]
+    rests = [] if rules.layout is None else rules.layout.rest_lines.tolist()
+    never = {line for line in rests if not len(rules.stands_for(line))}  # each leaf of the section lies in a rule
+    small = [str(line + 1) for line in np.flatnonzero(rules.support < FEW_ROWS).tolist() if line not in never]
     if small:
         listed = ", ".join(small[:SHOWN_RULES]) + (f" and {len(small) - SHOWN_RULES} more" * (len(small) > SHOWN_RULES))
         noun = "Line" if rules.is_list else "Rule"

@@ -429,7 +429,6 @@ LEAST_CODE = 100
 TOLD = ("did-not-hold-up", "mostly-wrong", "no-rows")
 SHOWN_FLAGS = 3
 MOST_LINES = 500  # of a list whose neighbouring intervals are compared: nobody reads more
-NOTHING = np.zeros(0)
 
 
 class Flag(NamedTuple):
@@ -478,20 +477,24 @@ def _find_counted(rules: Rules) -> Iterator[Flag]:
 
 
 def _find_asked(rules: Rules) -> Iterator[Flag]:
-    """Find lines that ask for a date which every later row passes, or for the size of a code."""
+    """Find lines that ask for a date, which all rows later than the training rows pass or fail, or compare a code."""
     tree = rules.tree
     asked = np.unique(tree.feature[~tree.is_leaf]).tolist()
     codes = {feature for feature in asked if _is_code(rules, feature)}
     dates = {feature for feature in asked if (own := tree.column_parser(feature)) is not None and own.kind == "date"}
-    latest = {f: rules.spreads[f].edges[-1:] for f in dates if f in rules.spreads}
-    for line in rules.lines if codes or latest else ():
-        for one in line.conditions:
-            limit = one.low if math.isinf(one.high) else one.high
-            if np.any(limit >= latest.get(one.feature, NOTHING)) and (math.isinf(one.high) or math.isinf(one.low)):
-                told = "at most one training row in ten is as late, and every later row will be"
-                if math.isinf(one.low):
-                    told = "at most one training row in ten is later, and no later row will satisfy that"
-                yield Flag(line.index + 1, "late-date", f"Line {line.index + 1} asks for {_word(rules, one)}: {told}.")
+    known = {f: rules.spreads[f] for f in dates if f in rules.spreads}
+    for line in rules.lines if codes or known else ():
+        for one in line.whole_conditions:
+            limit, spread = one.low if math.isinf(one.high) else one.high, known.get(one.feature)
+            if spread is not None and len(spread.edges):
+                is_late, is_passed = limit >= spread.edges[-1], math.isinf(one.high)
+                few = (
+                    f"at most one training row in ten is {'as late' if is_passed else 'later'}, and " if is_late else ""
+                )
+                row = "later row" if is_late else "row later than the training rows"
+                then = f"every {row} will be" if is_passed else f"no {row} will satisfy that"
+                told = f"Line {line.index + 1} asks for {_word(rules, one)}: {few}{then}."
+                yield Flag(line.index + 1, "late-date", told)
             elif one.feature in codes:
                 told = f"Line {line.index + 1} compares {one.name}, which looks like a code, with a number"
                 yield Flag(line.index + 1, "code", f"{told}: which one is larger says nothing.")

@@ -7,6 +7,7 @@ the limits that they had.
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Mapping
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree
 
-KINDS = ("strike", "without", "answer", "rounded")
+# What each edit needs, with an example.
+NEEDS: dict[str, dict[str, Any]] = dict(
+    strike={"line": 3}, without={"column": "age"}, answer={"line": 3, "to": "yes"}, rounded={}
+)
 
 
 class Edit(NamedTuple):
@@ -196,15 +200,17 @@ def price_unseen(rules: Rules, given: GivenRows) -> Rules:
 
 
 def read_edit(content: Any) -> Edit:
-    """Read an entry of a journal; reject what no edit has."""
-    if not isinstance(content, Mapping) or content.get("edit") not in KINDS:
+    """Read an entry of a journal, also as ``json.dumps`` writes an Edit; reject what no edit has."""
+    if isinstance(content, list | tuple) and len(content) == len(Edit._fields):
+        content = dict(zip(Edit._fields, content, strict=True))
+    if not isinstance(content, Mapping) or content.get("edit") not in [*NEEDS]:
         raise InputError(f'Expected an edit such as {{"edit": "strike", "line": 3}}, found {shorten([content])}.')
     if unknown := set(content) - set(Edit._fields):
         raise InputError(f"An edit has no field {min(unknown)!r}; its fields are {', '.join(Edit._fields)}.")
-    asks = {"strike": ("line",), "without": ("column",), "answer": ("line", "to"), "rounded": ()}[content["edit"]]
-    for name in asks:
+    for name in (needs := NEEDS[content["edit"]]):
         if content.get(name) is None:
-            raise InputError(f"The edit {content['edit']!r} needs {name!r}.")
+            form = json.dumps({"edit": content["edit"], **needs})
+            raise InputError(f"The edit {content['edit']!r} needs {name!r}, as in {form}.")
     kinds: dict[str, Any] = {"line": int, "column": str, "was": str, "reason": str}
     for name, kind in kinds.items():
         if content.get(name) is not None and type(content[name]) is not kind:
