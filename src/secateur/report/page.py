@@ -39,8 +39,9 @@ STATIC_RULES = 60
 LONG = 160  # a longer condition is shown without its middle, and whole with its reason; the scripts use it too
 N_COLOURS = 8  # classes beyond begin again
 DENSE = [60, 160, 300]  # conditions, and twice the lines, beyond which a list is printed in two columns, and smaller
-# What a script block must not hold: an end tag, the start of a comment, line ends of JavaScript, halves of characters.
-UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
+# What a script block must not hold: an end tag, the start of a comment (a ">" alone ends neither), line ends of
+# JavaScript, halves of characters.
+UNSAFE = re.compile("[<&\u2028\u2029\ud800-\udfff]")
 
 
 def render_page(summary: Mapping[str, Any]) -> str:
