@@ -564,7 +564,7 @@ def test_a_mistake_is_one_clear_sentence(case: str) -> None:
         mistake()
     assert isinstance(caught.value, error)
     assert "\n" not in str(caught.value)
-    assert str(caught.value).endswith((".", "…"))
+    assert str(caught.value).endswith((".", "?", "…"))
 
 
 @pytest.mark.filterwarnings("ignore::polars.exceptions.PerformanceWarning")
