@@ -71,8 +71,8 @@ class LineAudit:
         Its leaf; None of "otherwise".
     prediction, class_name : label, str
         Its class, and the name of that; or its value.
-    text, words : str
-        What it says, with exact numbers, and with those that people read.
+    text : str
+        What it says, with exact numbers.
     training_support, training_reliability : float or None
         (Weighted) training rows of it, as ``Rule.support`` counts them, and the share of them in its class; None if the
         rules were made without rows.
@@ -108,6 +108,8 @@ class LineAudit:
         one rule for each leaf, and where rows are counted by a database.
     flag : str
         What else to mind about it, in a sentence (:func:`secateur.results.measures.find_flags`).
+    words : str
+        What it says, with the numbers that people read.
     """
 
     line: int
