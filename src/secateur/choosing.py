@@ -337,27 +337,32 @@ class _Choosing:
             sections.append((cover, section, lines))
         self._explain(deletions, [one for _, _, lines in sections for one in lines], spent, len(cut.nodes) == 1)
         for cover, section, lines in sections:
-            left = section
+            left = set(list_places(section))
             for one in self._order(lines, deletions.deleted):
-                inside, places = one.line.candidate.inside, one.line.candidate.places
+                places = one.line.candidate.places
                 if spent is not None or not self.is_own:
                     inside = self.masks.inside(self._read_edges(one.line.place, deletions.deleted)) & section
                     places = list_places(inside)
-                left &= ~inside
+                left.difference_update(places)
                 leaves.append(one.line.place)
                 stated.append(one.stated)
                 contained.append(places)
             stated.append(self.values.state(cover.to_state))
-            contained.append(list_places(left))
+            contained.append(sorted(left))
             defaults.append(cover.otherwise.class_id)
             starts.append(len(leaves))
-        nan = float("nan")
+        nan, states = float("nan"), {id(one): one for one in stated}  # many lines state the same
+        floats = {
+            key: (self.values.to_float(one), *((nan, nan) if one is None else map(float, one[1:])))
+            for key, one in states.items()
+        }
+        said = np.array([floats[id(one)] for one in stated])
         layout = Layout(
             nodes=np.array([cut.nodes[number] for number in printed], dtype=np.int64),
             defaults=np.array(defaults, dtype=np.int64),
             starts=np.array(starts, dtype=np.int64),
-            shares=np.array([self.values.to_float(one) for one in stated]),
-            windows=np.array([(nan, nan) if one is None else (float(one.low), float(one.high)) for one in stated]),
+            shares=said[:, 0].copy(),
+            windows=said[:, 1:].copy(),
             offsets=np.cumsum([0, *map(len, contained)]),
             contained=np.array([place for some in contained for place in some], dtype=np.int64),
         )
@@ -414,9 +419,9 @@ class _Choosing:
 
         def rate(kept: _Kept) -> tuple[float, ...]:
             own = kept.line.candidate
-            if own.met not in counted:
-                counted[own.met] = np.nan_to_num(self.rules.leaf_counts[list_places(own.met)]).sum(axis=0)
-            counts = counted[own.met]
+            counts = counted.get(own.met)
+            if counts is None:
+                counts = counted[own.met] = np.nan_to_num(self.rules.leaf_counts[list_places(own.met)]).sum(axis=0)
             if self.tree.is_regression and kept.stated is not None:
                 return (-float(kept.stated.share), -float(counts.sum()), kept.line.place)
             if self.of is None:

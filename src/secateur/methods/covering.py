@@ -37,7 +37,7 @@ from secateur.methods.leaves import (
     LeafValues,
     Stated,
     Window,
-    list_all_places,
+    flag_places,
     list_places,
     make_mask,
     pack_flags,
@@ -168,16 +168,18 @@ def cover_by(
     of_class = {c: make_mask([place for place in possible if leaves.class_ids[place] == c]) for c in by_class}
     whole = {c: _choose(own, of_class[c]) for c, own in by_class.items()}
     allowed = [one for one in windows if one.class_id == default] or windows
+    sums = {c: _sum(lines) for c, lines in whole.items()}
     # No cover of some leaves can cost less than each leaf's share of the cheapest line that contains it.
-    least = {c: _share_costs(own) for c, own in by_class.items()}
+    least = {c: _share_costs(own, section.bit_length()) for c, own in by_class.items()}
+    wholes = {c: shares.sum() for c, shares in least.items()}
 
     def find_others(window: Window) -> tuple[float, int]:
-        sums = [_sum(lines) for c, lines in whole.items() if c != window.class_id]
-        return sum(cost for cost, _ in sums), sum(n_lines for _, n_lines in sums)
+        others = [own for c, own in sums.items() if c != window.class_id]
+        return sum(cost for cost, _ in others), sum(n_lines for _, n_lines in others)
 
     def find_least(window: Window) -> float:
-        prices = least[window.class_id].items()
-        return find_others(window)[0] + sum(price for place, price in prices if not window.leaves >> place & 1)
+        spared = least[window.class_id][list_places(window.leaves)].sum()
+        return float(find_others(window)[0] + wholes[window.class_id] - spared)
 
     best: tuple[Any, Window, list[Line]] | None = None
     for least_cost, _, window in sorted((find_least(one), number, one) for number, one in enumerate(allowed)):
@@ -237,28 +239,49 @@ def cover_large(
     tree: Tree, paths: Paths, leaves: LeafValues, default: int | None = None, prices: Prices = count_one
 ) -> Cover:
     """Cover all leaves of a large tree by walks: each leaf is tried for one window, and windows do not overlap."""
-    levels = leaves.list_levels(range(paths.n_rules))
-    relabelled, own_paths = _relabel(tree, paths, levels)
-    labels = relabelled.leaf_class
-    deleted = run_deletion("delete_links", relabelled, own_paths)
-    masks = LeafMasks(tree, paths)
-    possible = list_places(masks.possible)
-    entries = np.flatnonzero(~deleted)
-    kept = (entries - paths.offsets[paths.rule[entries]]).tolist()
-    begin = np.searchsorted(entries, paths.offsets).tolist()
-    costs = sum_prices(tree, paths, ~deleted, prices)
+    masks, levels = LeafMasks(tree, paths), leaves.list_levels(range(paths.n_rules))
     met_at = [level.leaves & masks.possible for level in levels]
-    candidates, contained = [], masks.list_inside(~deleted)
-    places_of = list_all_places(contained, paths.n_rules)
-    for place in possible:
-        own = tuple(kept[begin[place] : begin[place + 1]])
+    allowed = [number for number, met in enumerate(met_at) if met]
+    if len(allowed) < 2:
+        own = Window(levels[allowed[0]].class_id if allowed else leaves.class_ids[0], masks.possible)
+        return Cover((), own, masks.possible, masks.possible)
+    relabelled, own_paths = _relabel(tree, paths, levels)
+    labels = relabelled.leaf_class[paths.leaf_ids]
+    kept = ~run_deletion("delete_links", relabelled, own_paths)
+    del relabelled, own_paths
+    costs = np.array(sum_prices(tree, paths, kept, prices))
+    is_possible = flag_places(masks.possible, paths.n_rules)
+    rules, inside = masks.find_inside(kept)
+    rules, inside = rules[is_possible[rules]], inside[is_possible[rules]]
+    begin, n_inside = np.searchsorted(rules, np.arange(paths.n_rules + 1)), np.bincount(rules, minlength=paths.n_rules)
+    # Most rules contain their own leaf alone, and no other rule contains it: these are written.
+    is_alone = is_possible & (n_inside == 1) & (np.bincount(inside, minlength=paths.n_rules) == 1)
+    shared = np.flatnonzero(is_possible & ~is_alone).tolist()
+    edges = np.flatnonzero(kept)
+    first = np.searchsorted(edges, paths.offsets).tolist()
+    edges -= paths.offsets[paths.rule[edges]]
+
+    def make(place: int) -> Candidate:
         # Which leaves a line meets is not listed; all of them are of its level, whose share and window it states.
-        met = met_at[labels[paths.leaf_ids[place]]]
-        one = Candidate(leaves.class_ids[place], met, contained[place], {place: (own, costs[place])})
-        vars(one)["places"] = places_of[place]  # listed for all of them at once
-        candidates.append(one)
-    windows = [Window(level.class_id, met) for level, met in zip(levels, met_at, strict=True) if met]
-    return cover_by(candidates, possible, windows, leaves, default)
+        own = tuple(edges[first[place] : first[place + 1]].tolist())
+        places = inside[begin[place] : begin[place + 1]].tolist()
+        mask = 0 if is_alone[place] else make_mask(places)
+        one = Candidate(leaves.class_ids[place], met_at[labels[place]], mask, {place: (own, costs[place])})
+        vars(one)["places"] = places
+        return one
+
+    chosen = {line.place: line for line in _choose([make(place) for place in shared], make_mask(shared))}
+    written = np.array(sorted([*chosen, *np.flatnonzero(is_alone).tolist()]), dtype=np.int64)
+    spared = np.bincount(labels[written], costs[written], len(levels))
+    n_spared = np.bincount(labels[written], minlength=len(levels))
+
+    def rate(number: int) -> tuple[Any, ...]:
+        rows = math.fsum(leaves.weights[place] for place in list_places(met_at[number]))
+        return -spared[number], -n_spared[number], -rows, levels[number].class_id
+
+    rest = min([number for number in allowed if levels[number].class_id == default] or allowed, key=rate)
+    lines = [chosen.get(place) or Line(place, make(place)) for place in written[labels[written] != rest].tolist()]
+    return Cover(tuple(lines), Window(levels[rest].class_id, met_at[rest]), met_at[rest], masks.possible)
 
 
 def _sum(lines: Iterable[Line]) -> tuple[float, int]:
@@ -281,11 +304,14 @@ def _find_candidates(
     """
     found: dict[tuple[int, frozenset[Allowed]], Candidate] = {}
     tried = _thin(windows, len(places))
-    windows_of: dict[int, list[Window]] = {place: [] for place in places}
+    bad_of: dict[int, list[int]] = {place: [] for place in places}  # leaves that must not be met, by window
+    class_of: dict[int, int] = {}
     for window in tried:
+        bad = section & ~window.leaves
         for place in list_places(window.leaves):
-            windows_of[place].append(window)
-    for place, own in windows_of.items():
+            bad_of[place].append(bad)
+            class_of[place] = window.class_id
+    for place, bads in bad_of.items():
         edges, from_root = paths[place].edges, range(depth, len(paths[place].edges))
         costs = [prices(edge.feature) for edge in edges]
         ways: list[tuple[Sequence[int], _Shortening]] = [(range(len(edges)), _Shortening(paths[place], depth, section))]
@@ -293,13 +319,12 @@ def _find_candidates(
             dear_first = sorted(from_root, key=lambda edge, costs=costs: -costs[edge])  # type: ignore[misc]
             ways.append((dear_first, _Shortening(Conjunction(masks, [edges[edge] for edge in dear_first]), 0, section)))
         for order, shortening in ways:
-            for window in own:
-                short = shortening.delete(section & ~window.leaves)
+            for short in dict.fromkeys(map(shortening.delete, bads)):  # many windows leave the same
                 kept = tuple(sorted([order[edge] for edge in short.kept]))
-                key = window.class_id, short.conditions
+                key = class_of[place], short.conditions
                 if key not in found:
                     inside = masks.inside(short.conditions) & section
-                    found[key] = Candidate(window.class_id, short.met, inside, {})
+                    found[key] = Candidate(class_of[place], short.met, inside, {})
                 if place not in found[key].kept:
                     found[key].kept[place] = kept, sum([costs[edge] for edge in kept])
     return list(found.values())
@@ -324,7 +349,8 @@ def _thin(windows: Sequence[Window], n_leaves: int) -> Sequence[Window]:
     return chosen
 
 
-class _Shortened(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class _Shortened:
     """What deletion left of the conditions of a leaf."""
 
     kept: tuple[int, ...]  # which edges
@@ -359,7 +385,7 @@ class _Shortening:
 
     def delete(self, bad: int) -> _Shortened:
         """Delete root to leaf while no bad leaf is met."""
-        for known in self._known:
+        for known in reversed(self._known):  # windows come in order
             # The same decisions are taken: what is deleted meets no bad leaf, what is kept would, as a witness says.
             if not known.met & bad and all([witness & bad for witness in known.witnesses]):
                 return known
@@ -393,14 +419,17 @@ class _Shortening:
         return self._known[-1]
 
 
-def _share_costs(candidates: Iterable[Candidate]) -> dict[int, float]:
-    """Find the least cost per leaf of a line that contains each leaf."""
-    least: dict[int, float] = {}
+def _share_costs(candidates: Iterable[Candidate], n_places: int) -> NDArray[np.float64]:
+    """Find the least cost per leaf of a line that contains each leaf; 0 where none does."""
+    least = [math.inf] * n_places
     for candidate in candidates:
         share = candidate.cost / max(len(candidate.places), 1)
         for place in candidate.places:
-            least[place] = min(share, least.get(place, math.inf))
-    return least
+            if share < least[place]:
+                least[place] = share
+    found = np.array(least)
+    found[found == np.inf] = 0.0
+    return found
 
 
 def _choose(candidates: Sequence[Candidate], needed: int) -> list[Line]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import accumulate, pairwise, repeat
-from operator import and_, or_
+from operator import and_, mul, or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,6 @@ from secateur.tree.tree import Tree
 
 FEW_BITS = 24  # that are listed one by one
 MOST_ENTRIES = 1 << 20  # of paths that are looked at together
-MANY_BYTES = 1 << 20  # of masks that are looked at together
 
 
 class Span(NamedTuple):
@@ -74,16 +73,21 @@ class LeafMasks:
     def __init__(self, tree: Tree, paths: Paths) -> None:
         self._tree, self._paths = tree, paths
         self._allowed: dict[tuple[int, Span], Allowed] = {}
+        self._edges: dict[int, Allowed] = {}
         self._domains: dict[int, Span] = {}
         # What each edge allows, by its child node: atoms, or a set of codes, and whether a missing value passes.
         self._low, self._high = np.zeros((2, tree.n_nodes), dtype=np.int64)
         self._missing = np.zeros(tree.n_nodes, dtype=bool)
         self._codes: dict[int, int] = {}
         self._read_splits()
-        self.every = (1 << paths.n_rules) - 1
-        asked = ((held.feature, held) for held in self._meet())
-        self._features = {one: _Feature(self._domains[one], held, paths.n_rules) for one, held in asked}
-        self.possible = reduce(and_, (one.nonempty for one in self._features.values()), self.every)
+        self._held = {held.feature: held for held in self._meet()}
+        self._features: dict[int, _Feature] = {}
+        flags = np.ones(paths.n_rules, dtype=bool)
+        for feature, held in self._held.items():
+            some = np.full(paths.n_rules, self._domains[feature].has_listed or self._domains[feature].missing)
+            some[held.places] = held.missing | held.is_listed
+            flags &= some
+        self.possible = pack_flags(flags)
 
     def _read_splits(self) -> None:
         """Number the atoms of each column, and find what each edge allows."""
@@ -142,8 +146,11 @@ class LeafMasks:
 
     def edge(self, link: int) -> Allowed:
         """What an edge, named by its child node, allows."""
-        span = Span(int(self._low[link]), int(self._high[link]), self._codes.get(link, -1), bool(self._missing[link]))
-        return self._allow(int(self._tree.feature[self._paths.parent[link]]), span)
+        found = self._edges.get(link)
+        if found is None:
+            span = Span(*map(int, (self._low[link], self._high[link])), self._codes.get(link, -1), bool(self._missing[link]))
+            found = self._edges[link] = self._allow(int(self._tree.feature[self._paths.parent[link]]), span)
+        return found
 
     def domain(self, feature: int) -> Allowed:
         """Everything that a possible row may hold in a feature."""
@@ -156,8 +163,14 @@ class LeafMasks:
     def _allow(self, feature: int, span: Span) -> Allowed:
         found = self._allowed.get((feature, span))
         if found is None:
-            found = self._allowed[feature, span] = Allowed(feature, span, self._features[feature].meets(span))
+            found = self._allowed[feature, span] = Allowed(feature, span, self._feature(feature).meets(span))
         return found
+
+    def _feature(self, feature: int) -> _Feature:
+        """The leaves by what they allow a feature, made when it is first asked for."""
+        if feature not in self._features:
+            self._features[feature] = _Feature(self._domains[feature], self._held[feature], self._paths.n_rules)
+        return self._features[feature]
 
     def _meet_all(self, edges: Iterable[Allowed]) -> Iterable[Allowed]:
         allowed: dict[int, Allowed] = {}
@@ -177,19 +190,81 @@ class LeafMasks:
         """The possible leaves whose whole region satisfies a conjunction."""
         outside = 0
         for one in self._meet_all(edges):
-            outside |= self._features[one.feature].beyond(one.span)
+            outside |= self._feature(one.feature).beyond(one.span)
         return self.possible & ~outside
 
-    def list_inside(self, kept: NDArray[np.bool_]) -> list[int]:
-        """For each leaf, the possible leaves whose whole region satisfies the edges that its rule keeps."""
-        outside = [0] * self._paths.n_rules
-        for held in self._meet(kept):
-            one = self._features[held.feature]
-            spans = map(Span, held.low.tolist(), held.high.tolist(), held.codes or repeat(-1), held.missing.tolist())
-            for place, span in zip(held.places.tolist(), spans, strict=True):
-                outside[place] |= one.beyond(span)
-        return [self.possible & ~leaves for leaves in outside]
+    def find_inside(self, kept: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find the possible leaves whose whole region satisfies the edges that the rules of leaves keep.
 
+        They are listed rule after rule: the place of the rule's own leaf, and theirs. Many rules walk down the tree
+        together, to each side of a split that their edges on its feature meet.
+        """
+        tree, asked, n_rules, is_leaf = self._tree, self._meet(kept), self._paths.n_rules, self._tree.is_leaf
+        size = max(1, MOST_ENTRIES // (len(asked) + 1))  # rules at a time
+        row_of = np.full(tree.n_features, len(asked))  # a last row is of features that no edge asks
+        row_of[[held.feature for held in asked]] = np.arange(len(asked))
+        found, is_set = [], tree.is_categorical
+        for first in range(0, n_rules, size):
+            low, high = np.full((2, len(asked) + 1, size), [[[0]], [[np.iinfo(np.int32).max]]], dtype=np.int32)
+            missing, codes = np.ones(low.shape, dtype=bool), dict[int, int]()
+            for row, held in enumerate(asked):
+                some = slice(*np.searchsorted(held.places, (first, first + size)).tolist())
+                own = held.places[some] - first
+                low[row, own], high[row, own], missing[row, own] = held.low[some], held.high[some], held.missing[some]
+                codes |= zip((row * size + own).tolist(), held.codes[some], strict=False)
+            rules = np.arange(min(size, n_rules - first))
+            waiting, ended = [np.stack([rules, np.zeros_like(rules)])], [np.zeros((2, 0), dtype=np.int64)]
+            while waiting:
+                pairs = waiting.pop()
+                ended.append(pairs[:, is_leaf[pairs[1]]])
+                rules, nodes = pairs = pairs[:, ~is_leaf[pairs[1]]]
+                own, sides = row_of[tree.feature[nodes]] * size + rules, [pairs[:, :0]]
+                by_code = np.flatnonzero(is_set[nodes])
+                for child in (tree.children_left[nodes], tree.children_right[nodes]):
+                    meets = np.maximum(low.take(own), self._low[child]) <= np.minimum(high.take(own), self._high[child])
+                    listed = zip(own[by_code].tolist(), child[by_code].tolist(), strict=True)
+                    meets[by_code] = [codes.get(key, -1) & self._codes[link] != 0 for key, link in listed]
+                    meets |= missing.take(own) & self._missing[child]
+                    sides.append(np.stack([rules[meets], child[meets]]))
+                pairs = np.concatenate(sides, axis=1)
+                waiting += [pairs[:, i : i + MOST_ENTRIES] for i in range(0, pairs.shape[1], MOST_ENTRIES)]
+                if not waiting or sum(some.size for some in ended) > MOST_ENTRIES:
+                    rules, nodes = np.concatenate(ended, axis=1)
+                    found.append(self._keep_inside(asked, rules + first, tree.leaf_runs[0][nodes]))
+                    ended = ended[:1]
+        rules, places = np.concatenate(found, axis=1)
+        order = np.lexsort((places, rules))
+        return rules[order], places[order]
+
+    def _keep_inside(
+        self, asked: Sequence[_Held], rules: NDArray[np.int64], places: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Keep the pairs of a rule and a leaf that lies inside it, if that is possible."""
+        order = np.argsort(rules, kind="stable")
+        pairs = np.stack([rules[order], places[order]])
+        is_inside = flag_places(self.possible, self._paths.n_rules)[pairs[1]]
+        for held in asked:
+            first, last = np.searchsorted(pairs[0], (held.places, held.places + 1))
+            which = np.repeat(np.arange(len(first)), last - first)
+            at = np.arange(len(which)) + np.repeat(last - np.cumsum(last - first), last - first)
+            low, high, missing, listed, codes = self._spread(held.feature, pairs[1, at])
+            outside = (low < held.low[which]) | (high > held.high[which])
+            if held.codes:
+                outside[:] = [own & ~held.codes[rule] != 0 for own, rule in zip(codes, which.tolist(), strict=True)]
+            is_inside[at[(outside & listed) | (missing & ~held.missing[which])]] = False
+        return pairs[:, is_inside]
+
+    def _spread(self, feature: int, places: NDArray[np.int64]) -> tuple[Any, ...]:
+        """What some leaves allow a feature: low, high, missing, whether a value is listed, and codes."""
+        held, domain = self._held[feature], self._domains[feature]
+        found = []
+        known = (domain.low, held.low), (domain.high, held.high), (domain.missing, held.missing)
+        for everywhere, own in (*known, (domain.has_listed, held.is_listed)):
+            spread = np.full(self._paths.n_rules, everywhere)
+            spread[held.places] = own
+            found.append(spread[places])
+        codes = dict(zip(held.places.tolist(), held.codes, strict=False))
+        return *found, [codes.get(place, domain.codes) for place in places.tolist()] if codes else []
 
 class _Held(NamedTuple):
     """What the edges of some leaves allow a feature, an element for each of these leaves."""
@@ -200,6 +275,11 @@ class _Held(NamedTuple):
     high: NDArray[np.int64]
     missing: NDArray[np.bool_]
     codes: list[int]  # empty where there are numbers
+
+    @property
+    def is_listed(self) -> NDArray[np.bool_]:
+        """Whether each leaf allows a number or a code."""
+        return np.array([codes != 0 for codes in self.codes]) if self.codes else self.low <= self.high
 
     def add(self, more: _Held) -> _Held:
         """Add further leaves."""
@@ -212,14 +292,11 @@ class _Feature:
     """The leaves by what they allow one feature."""
 
     def __init__(self, domain: Span, held: _Held, n_leaves: int) -> None:
-        flags = np.zeros((3, n_leaves), dtype=bool)
+        flags = np.zeros((2, n_leaves), dtype=bool)
         flags[0, held.places], flags[1, held.places[held.missing]] = True, True
-        listed = np.array([codes != 0 for codes in held.codes]) if held.codes else held.low <= held.high
-        flags[2, held.places[listed]] = True
-        tested, self.missing, self.nonempty = map(pack_flags, flags)
+        tested, self.missing = map(pack_flags, flags)
         untested = ((1 << n_leaves) - 1) & ~tested
         self.missing |= untested if domain.missing else 0
-        self.nonempty |= self.missing | (untested if domain.has_listed or domain.missing else 0)
         self._codes = domain.codes >= 0
         self._by_code, self._starts, self._ends = list[int](), list[int](), list[int]()
         if held.codes:
@@ -229,7 +306,8 @@ class _Feature:
                     self._by_code[code] |= 1 << place
             return
         # Leaves whose numbers begin at an atom or before it, and those whose numbers end there or later.
-        places, size = held.places[listed], domain.high + 2
+        listed, size = held.is_listed, domain.high + 2
+        places = held.places[listed]
         everywhere = np.flatnonzero(~flags[0]) if domain.has_listed else np.zeros(0, dtype=np.int64)
         self._starts, ends = (
             _collect(np.append(places, everywhere), np.append(atoms[listed], np.full(len(everywhere), end)), size)
@@ -298,23 +376,13 @@ def list_places(mask: int) -> list[int]:
     """
     if mask.bit_count() < FEW_BITS:
         return list(_list_bits(mask))
-    flags = np.frombuffer(mask.to_bytes(mask.bit_length() // 8 + 1, "little"), dtype=np.uint8)
-    return np.flatnonzero(np.unpackbits(flags, bitorder="little")).tolist()
+    return np.flatnonzero(flag_places(mask, mask.bit_length())).tolist()
 
 
-def list_all_places(masks: Sequence[int], n_leaves: int) -> list[list[int]]:
-    """List the places of the bits of many masks, of so many leaves."""
-    n_bytes = n_leaves // 8 + 1
-    size, found = max(1, MANY_BYTES // n_bytes), []
-    for first in range(0, len(masks), size):
-        some = [mask.to_bytes(n_bytes, "little") for mask in masks[first : first + size]]
-        flags = np.frombuffer(b"".join(some), dtype=np.uint8)
-        held = np.flatnonzero(flags)
-        at = np.flatnonzero(np.unpackbits(flags[held], bitorder="little"))
-        which, byte = np.divmod(held[at >> 3], n_bytes)
-        places, ends = (8 * byte + (at & 7)).tolist(), np.searchsorted(which, np.arange(len(some) + 1)).tolist()
-        found += [places[begin:end] for begin, end in pairwise(ends)]
-    return found
+def flag_places(mask: int, n_places: int) -> NDArray[np.bool_]:
+    """Flag the places of the bits that are set."""
+    packed = np.frombuffer(mask.to_bytes(n_places // 8 + 1, "little"), dtype=np.uint8)
+    return np.unpackbits(packed, count=n_places, bitorder="little").view(bool)
 
 
 def _list_bits(mask: int) -> Iterable[int]:
@@ -327,6 +395,13 @@ def _list_bits(mask: int) -> Iterable[int]:
 CLASSES_ONLY = 1.0  # the tolerance of a list that keeps classes, and not their shares
 SLACK = 1e-12
 NEAR = 1e-9  # so close to a tie, floats do not decide
+
+
+def _make_whole(numbers: NDArray[np.float64]) -> tuple[list[int], int]:
+    """Turn floats into whole numbers of a unit that divides all of them, and find how many units are 1."""
+    ratios = [number.as_integer_ratio() for number in numbers.tolist()]
+    unit = max((below for _, below in ratios), default=1)  # powers of 2
+    return [above * (unit // below) for above, below in ratios], unit
 
 
 class Window(NamedTuple):
@@ -367,33 +442,56 @@ class LeafValues:
         is_whole = values is not None or bool((counts == np.rint(counts)).all())
         self.tolerance: Any = Fraction(str(tolerance)) if is_whole else tolerance
         self._slack: Any = 0 if is_whole else SLACK  # sums of weights are rounded
-        self._floats = np.divide(own, total, out=np.zeros(len(own)), where=total > 0)  # the nearest to the fractions
-        self.values: list[Any] = [0] * len(self.class_ids)
-        if values is not None:
-            self._floats, self.values = values, list(map(Fraction, values.tolist()))
-        elif self.has_shares and is_whole:
-            pairs = list(zip(own.tolist(), total.tolist(), strict=True))
-            # Leaves of a large tree have few shares, and making a fraction takes long.
-            found = {pair: Fraction(int(pair[0]), int(pair[1])) if pair[1] else Fraction(0) for pair in set(pairs)}
-            self.values = [found[pair] for pair in pairs]
-        elif self.has_shares:
-            self.values = self._floats.tolist()
-        self._rows: list[Any] = self.weights
-        self._products: list[Any] = (weights * self._floats).tolist()
-        if self.has_shares and is_whole:  # exact, and whole numbers where they are, which are added up faster
-            self._rows = [int(row) if row.is_integer() else Fraction(row) for row in self.weights]
-            known = zip(self._rows, own.tolist(), total.tolist(), self.values, strict=True)
-            self._products = [int(mine) if row == whole else row and row * value for row, mine, whole, value in known]
+        floats = np.divide(own, total, out=np.zeros(len(own)), where=total > 0)
+        self._floats = floats if values is None else values  # the nearest to the fractions
+        self._counts = (own, total) if is_whole and values is None else None
         self._class_ids = class_ids
         self._stated: dict[int, Stated] = {}  # lines of a large tree meet the same leaves
 
     @cached_property
+    def values(self) -> list[Any]:
+        """What the leaves say, as fractions where these are known."""
+        if self.is_regression:
+            return list(map(Fraction, self._floats.tolist()))
+        if not self.has_shares:
+            return [0] * len(self.class_ids)
+        if self._counts is None:
+            return self._floats.tolist()
+        pairs = list(zip(*(counts.tolist() for counts in self._counts), strict=True))
+        # Leaves of a large tree have few shares, and making a fraction takes long.
+        found = {pair: Fraction(int(pair[0]), int(pair[1])) if pair[1] else Fraction(0) for pair in set(pairs)}
+        return [found[pair] for pair in pairs]
+
+    def _value(self, place: int) -> Any:
+        """What one leaf says."""
+        return Fraction(float(self._floats[place])) if self.is_regression else self.values[place]
+
+    @cached_property
+    def _numbers(self) -> tuple[list[Any], int]:
+        """What the leaves say in units that are quickly compared and added up, and how many units are 1."""
+        return _make_whole(self._floats) if self.is_regression else (self.values, 1)
+
+    @cached_property
+    def _sums(self) -> tuple[list[Any], list[Any]]:
+        """The rows of the leaves, and their products with what the leaves say in units: exact, and whole numbers."""
+        if self.is_regression:
+            rows = _make_whole(np.array(self.weights))[0]
+            return rows, list(map(mul, rows, self._numbers[0]))
+        if self._counts is None:
+            return self.weights, (np.array(self.weights) * self._floats).tolist()
+        exact = [int(row) if row.is_integer() else Fraction(row) for row in self.weights]
+        known = zip(exact, *(counts.tolist() for counts in self._counts), self.values, strict=True)
+        return exact, [int(own) if row == total else row and row * value for row, own, total, value in known]
+
+    @cached_property
     def _ranks(self) -> tuple[list[int], list[int]]:
         """The rank of each leaf's value, and for each rank the last that lies in one window with it."""
-        values = sorted(set(self.values))
+        (numbers, unit), width = self._numbers, 2 * self.tolerance + self._slack
+        if self.is_regression:
+            numbers, width = [width.denominator * number for number in numbers], width.numerator * unit
+        values = sorted(set(numbers))
         rank = {value: number for number, value in enumerate(values)}
-        width = 2 * self.tolerance + self._slack
-        return [rank[value] for value in self.values], [bisect_right(values, value + width) - 1 for value in values]
+        return [rank[number] for number in numbers], [bisect_right(values, value + width) - 1 for value in values]
 
     def list_windows(self, places: Iterable[int]) -> list[Window]:
         """List the windows of some leaves, class by class; one that lies in another is left out."""
@@ -418,15 +516,16 @@ class LeafValues:
     def list_levels(self, places: Iterable[int], width: int = 2) -> list[Window]:
         """List windows that do not overlap, class by class, so many tolerances wide, from the lowest value up."""
         levels: list[list[int]] = []
-        floats, values, class_ids = self._floats.tolist(), self.values, self.class_ids
-        most: Any = None
-        # Fractions are compared where floats are equal.
-        for place in sorted(places, key=lambda place: (class_ids[place], floats[place], values[place])):
-            value, last = values[place], levels[-1][-1] if levels else -1
-            is_same = last >= 0 and class_ids[place] == class_ids[last]
-            if not is_same or (value is not values[last] and value > most):
+        floats, class_ids = self._floats.tolist(), self.class_ids
+        exact = floats if self.is_regression else self.values
+        most, near = Fraction(0), 0.0
+        for place in sorted(places, key=lambda place: (class_ids[place], floats[place], exact[place])):
+            is_same = levels and class_ids[place] == class_ids[levels[-1][0]]
+            # Rounding keeps the order, and fractions are compared where floats are equal.
+            if not is_same or floats[place] > near or (floats[place] == near and self._value(place) > most):
                 levels.append([])
-                most = value + width * self.tolerance + self._slack
+                most = self._value(place) + width * self.tolerance + self._slack
+                near = float(most)
             levels[-1].append(place)
         return [Window(class_ids[own[0]], make_mask(own)) for own in levels]
 
@@ -434,15 +533,17 @@ class LeafValues:
         """Find the share to state for some leaves of one window: their mean, moved as far as the tolerance asks."""
         if not self.has_shares or not leaves:
             return None
-        if leaves not in self._stated:
-            self._stated[leaves] = self._state(list_places(leaves))
-        return self._stated[leaves]
+        stated = self._stated.get(leaves)
+        if stated is None:
+            stated = self._stated[leaves] = self._state(list_places(leaves))
+        return stated
 
     def _state(self, places: list[int]) -> Stated:
-        rows, total = (sum(some[place] for place in places) for some in (self._rows, self._products))
+        numbers, unit = self._numbers
+        rows, total = (sum(some[place] for place in places) for some in self._sums)
         if not rows:
-            rows, total = len(places), sum(self.values[place] for place in places)
-        mean = Fraction(total) / rows if isinstance(self.tolerance, Fraction) else total / rows
+            rows, total = len(places), sum(numbers[place] for place in places)
+        mean = Fraction(total) / (rows * unit) if isinstance(self.tolerance, Fraction) else total / rows
         low, high = (self._find_end(places, end) for end in (min, max))
         return Stated(min(max(mean, high - self.tolerance), low + self.tolerance), low, high)
 
@@ -462,6 +563,8 @@ class LeafValues:
         """Find the least or the largest value; those that floats do not tell apart are compared as they are."""
         floats = self._floats[places]
         at = end(floats)
+        if self.is_regression:
+            return Fraction(at)
         same = {id(value): value for value in (self.values[places[one]] for one in np.flatnonzero(floats == at))}
         return end(same.values())
 
@@ -477,5 +580,5 @@ class LeafValues:
         for place in np.flatnonzero(np.abs(distance) <= NEAR * scale).tolist():
             # A share that was read back is rounded.
             slack = SLACK * scale if isinstance(stated.share, float) else self._slack
-            off[place] |= abs(self.values[place] - stated.share) > self.tolerance + slack
+            off[place] |= abs(self._value(place) - stated.share) > self.tolerance + slack
         return off
