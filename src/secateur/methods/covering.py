@@ -319,7 +319,7 @@ def _find_candidates(
             dear_first = sorted(from_root, key=lambda edge, costs=costs: -costs[edge])  # type: ignore[misc]
             ways.append((dear_first, _Shortening(Conjunction(masks, [edges[edge] for edge in dear_first]), 0, section)))
         for order, shortening in ways:
-            for short in dict.fromkeys(map(shortening.delete, bads)):  # many windows leave the same
+            for short in shortening.delete_for(bads):
                 kept = tuple(sorted([order[edge] for edge in short.kept]))
                 key = class_of[place], short.conditions
                 if key not in found:
@@ -349,8 +349,7 @@ def _thin(windows: Sequence[Window], n_leaves: int) -> Sequence[Window]:
     return chosen
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Shortened:
+class _Shortened(NamedTuple):
     """What deletion left of the conditions of a leaf."""
 
     kept: tuple[int, ...]  # which edges
@@ -381,14 +380,21 @@ class _Shortening:
     def __init__(self, path: Conjunction, depth: int, section: int) -> None:
         self._path, self._depth, self._section = path, depth, section
         self._allowed = {one.feature: one for one in reversed(path.whole[depth:])}
-        self._known: list[_Shortened] = []
+
+    def delete_for(self, bads: Iterable[int]) -> list[_Shortened]:
+        """Delete for each of some sets of leaves; what many of them leave is listed once."""
+        found: list[_Shortened] = []
+        for bad in bads:
+            for known in reversed(found):  # windows come in order
+                # The same decisions are taken: what is deleted meets no bad leaf, what is kept would, as witnesses say.
+                if not known.met & bad and all([witness & bad for witness in known.witnesses]):
+                    break
+            else:
+                found.append(self.delete(bad))
+        return found
 
     def delete(self, bad: int) -> _Shortened:
         """Delete root to leaf while no bad leaf is met."""
-        for known in reversed(self._known):  # windows come in order
-            # The same decisions are taken: what is deleted meets no bad leaf, what is kept would, as a witness says.
-            if not known.met & bad and all([witness & bad for witness in known.witnesses]):
-                return known
         path, allowed, meet = self._path, dict(self._allowed), self._path.masks.meet
         earlier: dict[int, Allowed] = {}
         kept_edges, witnesses = [], []
@@ -415,8 +421,7 @@ class _Shortening:
         met = self._section
         for one in allowed.values():
             met &= one.met
-        self._known.append(_Shortened(tuple(kept_edges), met, frozenset(earlier.values()), witnesses))
-        return self._known[-1]
+        return _Shortened(tuple(kept_edges), met, frozenset(earlier.values()), witnesses)
 
 
 def _share_costs(candidates: Iterable[Candidate], n_places: int) -> NDArray[np.float64]:

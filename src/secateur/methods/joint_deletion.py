@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from secateur.counting.masks import list_rows, pack_bits
 from secateur.methods.row_mixture import CodedSplits, MixedRows
 from secateur.tree.tree import Tree
 
@@ -194,10 +195,11 @@ class _Section:
         self._leaf = rows.leaf[span][chosen]
         self._group, n_groups = rows.group_of_leaf[self._leaf], rows.n_groups
         self._rest_is_off = rest_is_off[self._leaf]
+        self._every = pack_bits(np.ones(self._n_cells, dtype=bool)).view(np.uint8)  # bits of whole words
         # Which cells fail each link, and after the last a link that none does.
-        self._fails = np.zeros((len(links) + 1, -(-self._n_cells // 8)), dtype=np.uint8)
+        self._fails = np.zeros((len(links) + 1, len(self._every)), dtype=np.uint8)
         for place, link in enumerate(links.tolist()):
-            self._fails[place] = np.packbits(~rows.pass_link(link, span)[chosen], bitorder="little")
+            self._fails[place] = pack_bits(~rows.pass_link(link, span)[chosen]).view(np.uint8)
         lengths = [len(line.links) for line in lines]
         self._begin = np.cumsum([0, *lengths])
         self._n_entries = int(self._begin[-1])
@@ -220,7 +222,7 @@ class _Section:
         # Units off then, less units off now, by kind of rows, class and move.
         self.price = np.zeros((2, n_groups, self._n_entries + len(lines)))
         for number in range(len(lines)):
-            self._price_cells(number, *map(self._list, self._flags[:, number]))
+            self._price_cells(number, self._flags[0, number], self._list(self._flags[1, number]))
         line_of = np.repeat(np.arange(len(lines)), lengths)
         costs = np.concatenate([np.zeros(0), *(line.costs for line in lines)])
         # Of conditions that go, or that a line has.
@@ -280,7 +282,7 @@ class _Section:
             self._change_cover(line, covered, 1)
             self._links[line, move - begin] = len(self._fails) - 1
             self._pass(line)
-            self._price_cells(line, self._list(self._flags[0, line] & ~near), covered)
+            self._price_cells(line, self._flags[0, line] & ~near, covered)
         else:
             self._went[begin:end] = True
             covered = self._list(self._flags[1, line])
@@ -295,11 +297,11 @@ class _Section:
         for fails in (self._fails[link] for link in links if link < n_links):
             several |= some & fails
             some |= fails
-        self._flags[0, line], self._flags[1, line] = some & ~several, ~some
+        self._flags[0, line], self._flags[1, line] = some & ~several, self._every & ~some
 
     def _list(self, flags: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """List the cells that are flagged."""
-        return np.unpackbits(flags, count=self._n_cells, bitorder="little").view(bool).nonzero()[0]
+        """List the cells that are flagged, those of several rows of flags one after another."""
+        return list_rows(flags.reshape(-1).view(np.uint64))
 
     def _is_off(self, lines: Any, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
         off: NDArray[np.bool_] = self._off.take(self._first_off[lines] + self._leaf[cells])
@@ -324,36 +326,31 @@ class _Section:
             flags = self._flags.take(own >> 3, axis=2) & BITS.take(own & 7)
             lines, places = np.divmod(np.flatnonzero(flags != 0), len(own))
             kinds, lines = np.divmod(lines, len(self._links))
-            self._add(kinds, lines, own[places], gains, some[places])
+            gain = gains.take(4 * some[places] + 2 * kinds + self._is_off(lines, own[places]))
+            some = gain.nonzero()[0]
+            kinds, lines, own, gain = kinds[some], lines[some], own[places[some]], gain[some]
+            move, near = self._n_entries + lines, (kinds == 0).nonzero()[0]
+            if len(near):  # the only condition that keeps a cell out
+                links, at = self._links[lines[near]], own[near, None]
+                fails = self._fails[links, at >> 3] & BITS.take(at & 7)
+                move[near] = self._begin[lines[near]] + fails.astype(bool).argmax(axis=1)
+            self._add(move, own, gain)
 
-    def _price_cells(self, line: int, near: NDArray[np.int64], covered: NDArray[np.int64]) -> None:
-        """Add the prices of some cells that one condition of a line keeps out, and of some that it covers."""
-        cells = np.append(near, covered)
-        kinds = (np.arange(len(cells)) >= len(near)).astype(np.int64)
-        self._add(kinds, np.full(len(cells), line), cells, GAINS, self._state[cells])
+    def _price_cells(self, line: int, near: NDArray[np.uint8], covered: NDArray[np.int64]) -> None:
+        """Add the prices of cells that are flagged, which one condition of a line keeps out, and of some it covers."""
+        begin, end = self._begin[line : line + 2].tolist()
+        places, cells = np.divmod(self._list(self._fails[self._links[line, : end - begin]] & near), 8 * len(near))
+        for move, own, kind in ((begin + places, cells, 0), (np.full_like(covered, self._n_entries + line), covered, 2)):
+            self._add(move, own, GAINS.take(4 * self._state[own] + kind + self._is_off(line, own)))
 
-    def _add(
-        self,
-        kinds: NDArray[np.int64],
-        lines: NDArray[np.int64],
-        cells: NDArray[np.int64],
-        gains: NDArray[np.float64],
-        places: NDArray[np.int64],
-    ) -> None:
-        """Add what cells gain to the price of the move that they gain it from: their line comes (0), or leaves (1)."""
-        gain = gains.take(4 * places + 2 * kinds + self._is_off(lines, cells))
+    def _add(self, move: NDArray[np.int64], cells: NDArray[np.int64], gain: NDArray[np.float64]) -> None:
+        """Add what cells gain to the price of the move that they gain it from."""
         some = gain.nonzero()[0]
-        if not len(some):
-            return
-        kinds, lines, cells = kinds[some], lines[some], cells[some]
-        move, near = self._n_entries + lines, (kinds == 0).nonzero()[0]
-        if len(near):  # the only condition that keeps a cell out
-            lines, own = lines[near], cells[near]
-            fails = self._fails[self._links[lines], (own >> 3)[:, None]] & BITS.take(own & 7)[:, None]
-            move[near] = self._begin[lines] + fails.astype(bool).argmax(axis=1)
-        move += self._group[cells] * self.price.shape[2]
-        total = _add_up(move, self._units[:, cells] * gain[some], self.price[0].size)
-        self.price += total.reshape(self.price.shape)
+        if len(some):
+            cells, gain = cells[some], gain[some]
+            place = move[some] + self._group[cells] * self.price.shape[2]
+            for price, units in zip(self.price, self._units, strict=True):
+                np.add.at(price.reshape(-1), place, units[cells] * gain)
 
 
 def _add_up(place: NDArray[np.int64], units: NDArray[np.float64], size: int) -> NDArray[np.float64]:
