@@ -273,11 +273,14 @@ class _Choosing:
     @cached_property
     def ways(self) -> list[_Path]:
         """The cuts that a budget is spent on: the printed one; of few leaves also short others, 0.1 points shorter."""
+        cut = self.cut
+        if self.paths.n_rules > FEW_LEAVES:  # to have the memory of the others
+            self.cuts = {len(cut.nodes): cut}
+        self.masks.forget()
         rows = JointRows(self.tree, mix_rows(self.tree, self.paths, self.evidence.listed, SMOOTHING))
         least = min(cut.n_conditions for cut in self.cuts.values())
-        near = [cut for cut in self.cuts.values() if cut is self.cut or cut.n_conditions <= NEAR * least]
-        tried = near if self.paths.n_rules <= FEW_LEAVES else [self.cut]
-        return [_Path(self.tree, self.paths, cut, self._prepare(rows, cut)) for cut in tried]
+        tried = [one for one in self.cuts.values() if one is cut or one.n_conditions <= NEAR * least]
+        return [_Path(self.tree, self.paths, one, self._prepare(rows, one)) for one in tried]
 
     def _prepare(self, rows: JointRows, cut: Cut) -> Callable[[], JointDeletion]:
         """Get the lines of a cut ready to spend budgets on."""

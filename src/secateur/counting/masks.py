@@ -54,7 +54,8 @@ def pack_links(
 
     for _ in map_in_threads(fill, range(start, stop, BLOCK_ROWS)):
         pass
-    masks[tree.children_right[inner]] = masks[0] & ~masks[tree.children_left[inner]]
+    for some in np.array_split(inner, -(-len(inner) // LIMITS_AT_ONCE)):  # a second copy of all would take as much
+        masks[tree.children_right[some]] = masks[0] & ~masks[tree.children_left[some]]
     return masks
 
 

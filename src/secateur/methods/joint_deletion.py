@@ -68,9 +68,15 @@ class JointRows:
         self.leaf = place_of[mixture.leaf_ids]
         classes = np.unique(paths.leaf_class)
         self.group_of_leaf, self.n_groups = np.searchsorted(classes, paths.leaf_class), len(classes)
-        self.units = np.stack([mixture.mixed, mixture.real]).astype(np.float64)  # whole numbers: sums are exact
-        self.whole = _add_up(self.group_of_leaf[self.leaf], self.units, self.n_groups)  # units of each class
+        # Whole numbers: sums are exact. By the kind of a row.
+        self._units = np.stack([mixture.mixed_units, mixture.real_units]).astype(np.float64)
+        self._kind = mixture.kind
+        self.whole = _add_up(self.group_of_leaf[self.leaf], self.count(slice(None)), self.n_groups)  # of each class
         self.totals = mixture.mixed_total, mixture.real_total
+
+    def count(self, span: slice) -> NDArray[np.float64]:
+        """What some rows are worth, in units of both kinds."""
+        return self._units[:, self._kind[span]]
 
     def pass_link(self, link: int, span: slice) -> NDArray[np.bool_]:
         """Whether some rows satisfy an edge."""
@@ -190,11 +196,13 @@ class _Section:
         links = np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *(line.links for line in lines)]))
         chosen, cell = rows.find_cells(links, span)
         self._n_cells, self._number = len(chosen), section
-        self._units = _add_up(cell, rows.units[:, span], self._n_cells)
+        self._units = _add_up(cell, rows.count(span), self._n_cells)
         del cell
-        self._leaf = rows.leaf[span][chosen]
-        self._group, n_groups = rows.group_of_leaf[self._leaf], rows.n_groups
-        self._rest_is_off = rest_is_off[self._leaf]
+        leaf = rows.leaf[span][chosen]
+        self._group, n_groups = rows.group_of_leaf[leaf].astype(np.int32), rows.n_groups
+        self._rest_is_off = rest_is_off[leaf]
+        own_leaves = slice(int(leaf.min(initial=0)), int(leaf.max(initial=-1)) + 1)
+        self._leaf = leaf - np.int32(own_leaves.start)
         self._every = pack_bits(np.ones(self._n_cells, dtype=bool)).view(np.uint8)  # bits of whole words
         # Which cells fail each link, and after the last a link that none does.
         self._fails = np.zeros((len(links) + 1, len(self._every)), dtype=np.uint8)
@@ -207,12 +215,12 @@ class _Section:
         for own, line in zip(self._links, lines, strict=True):
             own[: len(line.links)] = np.searchsorted(links, line.links)
         off = {id(line.is_off): line.is_off for line in lines}  # lines that state the same are off for the same
-        self._off = np.concatenate([rest_is_off, *off.values()])  # by leaf
-        row_of = {one: row for row, one in enumerate(off, 1)}
-        self._first_off = len(rest_is_off) * np.array([row_of[id(line.is_off)] for line in lines], dtype=np.int64)
+        self._off = np.concatenate([rest_is_off[:0], *(one[own_leaves] for one in off.values())])  # by leaf
+        row_of = {one: row * (own_leaves.stop - own_leaves.start) for row, one in enumerate(off)}
+        self._first_off = np.array([row_of[id(line.is_off)] for line in lines], dtype=np.int64)
         # Which cells fail exactly one condition of a line, and which none.
         self._flags = np.zeros((2, len(lines), self._fails.shape[1]), dtype=np.uint8)
-        self._n_covering, self._n_off = np.zeros((2, self._n_cells), dtype=np.int32)
+        self._n_covering, self._n_off = np.zeros((2, self._n_cells), dtype=np.int16)  # of at most MANY_LEAVES lines
         for number in range(len(lines)):
             self._pass(number)
             covered = self._list(self._flags[1, number])
@@ -307,10 +315,10 @@ class _Section:
         off: NDArray[np.bool_] = self._off.take(self._first_off[lines] + self._leaf[cells])
         return off
 
-    def _find_state(self, cells: Any) -> NDArray[np.int64]:
+    def _find_state(self, cells: Any) -> NDArray[np.uint8]:
         """Find the states of some cells: their rows of GAINS."""
         covering, off = np.minimum(self._n_covering[cells], 2), np.minimum(self._n_off[cells], 2)
-        return np.asarray(6 * covering + 2 * off + self._rest_is_off[cells])
+        return (6 * covering + 2 * off + self._rest_is_off[cells]).astype(np.uint8)
 
     def _change_cover(self, line: int, cells: NDArray[np.int64], change: int) -> None:
         """Let a line newly cover cells, or no longer; change the prices of all lines, but its own."""

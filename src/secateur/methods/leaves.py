@@ -72,8 +72,7 @@ class LeafMasks:
 
     def __init__(self, tree: Tree, paths: Paths) -> None:
         self._tree, self._paths = tree, paths
-        self._allowed: dict[tuple[int, Span], Allowed] = {}
-        self._edges: dict[int, Allowed] = {}
+        self.forget()
         self._domains: dict[int, Span] = {}
         # What each edge allows, by its child node: atoms, or a set of codes, and whether a missing value passes.
         self._low, self._high = np.zeros((2, tree.n_nodes), dtype=np.int64)
@@ -144,6 +143,12 @@ class LeafMasks:
                 codes = [reduce(and_, map(self._codes.__getitem__, links[i:j].tolist())) for i, j in runs]
             yield _Held(feature, places[starts[some]], low[some], high[some], missing[some], codes)
 
+    def forget(self) -> None:
+        """Forget what was asked so far, to have its memory."""
+        self._allowed: dict[tuple[int, Span], Allowed] = {}
+        self._edges: dict[int, Allowed] = {}
+        self._together: dict[tuple[Allowed, Allowed], Allowed] = {}
+
     def edge(self, link: int) -> Allowed:
         """What an edge, named by its child node, allows."""
         found = self._edges.get(link)
@@ -158,7 +163,10 @@ class LeafMasks:
 
     def meet(self, one: Allowed, other: Allowed) -> Allowed:
         """What conditions allow a feature together."""
-        return self._allow(one.feature, one.span.meet(other.span))
+        found = self._together.get((one, other))
+        if found is None:
+            found = self._together[one, other] = self._allow(one.feature, one.span.meet(other.span))
+        return found
 
     def _allow(self, feature: int, span: Span) -> Allowed:
         found = self._allowed.get((feature, span))
