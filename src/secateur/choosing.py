@@ -343,7 +343,8 @@ class _Choosing:
             left = set(list_places(section))
             for one in self._order(lines, deletions.deleted):
                 places = one.line.candidate.places
-                if not self.is_own or (spent is not None and spent.is_deleted[slice(*spent.begin[one.number :][:2])].any()):
+                begin, end = (0, 0) if spent is None else spent.begin[one.number :][:2]
+                if not self.is_own or (spent is not None and spent.is_deleted[begin:end].any()):
                     inside = self.masks.inside(self._read_edges(one.line.place, deletions.deleted)) & section
                     places = list_places(inside)
                 left.difference_update(places)

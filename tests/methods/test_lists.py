@@ -144,6 +144,22 @@ def test_masks_know_which_leaves_conditions_meet_and_contain(tree: Tree, data: s
 
 
 @settings(deadline=None)
+@given(tree=told_trees.told_trees(), data=st.data(), size=st.sampled_from((1, 3, 1 << 20)))
+def test_walks_find_the_leaves_that_conditions_contain(tree: Tree, data: st.DataObject, size: int) -> None:
+    paths = trace_paths(tree)
+    masks = LeafMasks(find_feasible(tree).tree, paths)
+    kept = np.array([data.draw(st.booleans()) for _ in paths.links], dtype=bool)
+    wanted = []
+    for rule in range(paths.n_rules):
+        links = paths.links[paths.entries(rule)][kept[paths.entries(rule)]].tolist()
+        wanted += [(rule, place) for place in list_places(masks.inside(masks.edge(link) for link in links))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("secateur.methods.leaves.MOST_ENTRIES", size)  # pairs that are looked at together
+        rules, places = masks.find_inside(kept)
+    assert list(zip(rules.tolist(), places.tolist(), strict=True)) == wanted
+
+
+@settings(deadline=None)
 @given(tree=strategies.trees(max_leaves=10), sections=st.integers(1, 4))
 def test_sections_are_a_cut(tree: Tree, sections: int) -> None:
     rules = secateur.simplify(tree, sections=sections)

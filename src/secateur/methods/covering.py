@@ -304,14 +304,12 @@ def _find_candidates(
     """
     found: dict[tuple[int, frozenset[Allowed]], Candidate] = {}
     tried = _thin(windows, len(places))
-    bad_of: dict[int, list[int]] = {place: [] for place in places}  # leaves that must not be met, by window
-    class_of: dict[int, int] = {}
+    bad_of: dict[tuple[int, int], list[int]] = {}  # leaves that a leaf's lines must not meet, by window
     for window in tried:
         bad = section & ~window.leaves
         for place in list_places(window.leaves):
-            bad_of[place].append(bad)
-            class_of[place] = window.class_id
-    for place, bads in bad_of.items():
+            bad_of.setdefault((place, window.class_id), []).append(bad)
+    for place, class_id in sorted(bad_of):
         edges, from_root = paths[place].edges, range(depth, len(paths[place].edges))
         costs = [prices(edge.feature) for edge in edges]
         ways: list[tuple[Sequence[int], _Shortening]] = [(range(len(edges)), _Shortening(paths[place], depth, section))]
@@ -319,12 +317,13 @@ def _find_candidates(
             dear_first = sorted(from_root, key=lambda edge, costs=costs: -costs[edge])  # type: ignore[misc]
             ways.append((dear_first, _Shortening(Conjunction(masks, [edges[edge] for edge in dear_first]), 0, section)))
         for order, shortening in ways:
-            for short in shortening.delete_for(bads):
+            left = map(shortening.delete, bad_of[place, class_id])
+            for short in {id(one): one for one in left}.values():  # many windows leave the same
                 kept = tuple(sorted([order[edge] for edge in short.kept]))
-                key = class_of[place], short.conditions
+                key = class_id, short.conditions
                 if key not in found:
                     inside = masks.inside(short.conditions) & section
-                    found[key] = Candidate(class_of[place], short.met, inside, {})
+                    found[key] = Candidate(class_id, short.met, inside, {})
                 if place not in found[key].kept:
                     found[key].kept[place] = kept, sum([costs[edge] for edge in kept])
     return list(found.values())
@@ -380,21 +379,14 @@ class _Shortening:
     def __init__(self, path: Conjunction, depth: int, section: int) -> None:
         self._path, self._depth, self._section = path, depth, section
         self._allowed = {one.feature: one for one in reversed(path.whole[depth:])}
-
-    def delete_for(self, bads: Iterable[int]) -> list[_Shortened]:
-        """Delete for each of some sets of leaves; what many of them leave is listed once."""
-        found: list[_Shortened] = []
-        for bad in bads:
-            for known in reversed(found):  # windows come in order
-                # The same decisions are taken: what is deleted meets no bad leaf, what is kept would, as witnesses say.
-                if not known.met & bad and all([witness & bad for witness in known.witnesses]):
-                    break
-            else:
-                found.append(self.delete(bad))
-        return found
+        self._known: list[_Shortened] = []
 
     def delete(self, bad: int) -> _Shortened:
         """Delete root to leaf while no bad leaf is met."""
+        for known in reversed(self._known):  # windows come in order
+            # The same decisions are taken: what is deleted meets no bad leaf, what is kept would, as a witness says.
+            if not known.met & bad and all([witness & bad for witness in known.witnesses]):
+                return known
         path, allowed, meet = self._path, dict(self._allowed), self._path.masks.meet
         earlier: dict[int, Allowed] = {}
         kept_edges, witnesses = [], []
@@ -421,20 +413,17 @@ class _Shortening:
         met = self._section
         for one in allowed.values():
             met &= one.met
-        return _Shortened(tuple(kept_edges), met, frozenset(earlier.values()), witnesses)
+        self._known.append(_Shortened(tuple(kept_edges), met, frozenset(earlier.values()), witnesses))
+        return self._known[-1]
 
 
 def _share_costs(candidates: Iterable[Candidate], n_places: int) -> NDArray[np.float64]:
     """Find the least cost per leaf of a line that contains each leaf; 0 where none does."""
-    least = [math.inf] * n_places
-    for candidate in candidates:
-        share = candidate.cost / max(len(candidate.places), 1)
-        for place in candidate.places:
-            if share < least[place]:
-                least[place] = share
-    found = np.array(least)
-    found[found == np.inf] = 0.0
-    return found
+    listed = [(candidate.cost, candidate.places) for candidate in candidates if candidate.places]
+    sizes, least = [len(places) for _, places in listed], np.full(n_places, np.inf)
+    shares = np.array([cost for cost, _ in listed]) / sizes
+    np.minimum.at(least, np.array([place for _, places in listed for place in places]), np.repeat(shares, sizes))
+    return np.where(least < np.inf, least, 0.0)
 
 
 def _choose(candidates: Sequence[Candidate], needed: int) -> list[Line]:

@@ -318,7 +318,7 @@ class _Section:
     def _find_state(self, cells: Any) -> NDArray[np.uint8]:
         """Find the states of some cells: their rows of GAINS."""
         covering, off = np.minimum(self._n_covering[cells], 2), np.minimum(self._n_off[cells], 2)
-        return (6 * covering + 2 * off + self._rest_is_off[cells]).astype(np.uint8)
+        return np.asarray(6 * covering + 2 * off + self._rest_is_off[cells], dtype=np.uint8)
 
     def _change_cover(self, line: int, cells: NDArray[np.int64], change: int) -> None:
         """Let a line newly cover cells, or no longer; change the prices of all lines, but its own."""
@@ -348,8 +348,9 @@ class _Section:
         """Add the prices of cells that are flagged, which one condition of a line keeps out, and of some it covers."""
         begin, end = self._begin[line : line + 2].tolist()
         places, cells = np.divmod(self._list(self._fails[self._links[line, : end - begin]] & near), 8 * len(near))
-        for move, own, kind in ((begin + places, cells, 0), (np.full_like(covered, self._n_entries + line), covered, 2)):
-            self._add(move, own, GAINS.take(4 * self._state[own] + kind + self._is_off(line, own)))
+        self._add(begin + places, cells, GAINS.take(4 * self._state[cells] + self._is_off(line, cells)))
+        gain = GAINS.take(4 * self._state[covered] + 2 + self._is_off(line, covered))
+        self._add(np.full_like(covered, self._n_entries + line), covered, gain)
 
     def _add(self, move: NDArray[np.int64], cells: NDArray[np.int64], gain: NDArray[np.float64]) -> None:
         """Add what cells gain to the price of the move that they gain it from."""
@@ -361,6 +362,6 @@ class _Section:
                 np.add.at(price.reshape(-1), place, units[cells] * gain)
 
 
-def _add_up(place: NDArray[np.int64], units: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def _add_up(place: NDArray[np.integer[Any]], units: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """Add up units of both kinds by place."""
     return np.array([np.bincount(place, one, size) for one in units])

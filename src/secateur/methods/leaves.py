@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
-from itertools import accumulate, pairwise, repeat
-from operator import and_, mul, or_
+from itertools import accumulate, pairwise
+from operator import and_, or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,10 +82,8 @@ class LeafMasks:
         self._held = {held.feature: held for held in self._meet()}
         self._features: dict[int, _Feature] = {}
         flags = np.ones(paths.n_rules, dtype=bool)
-        for feature, held in self._held.items():
-            some = np.full(paths.n_rules, self._domains[feature].has_listed or self._domains[feature].missing)
-            some[held.places] = held.missing | held.is_listed
-            flags &= some
+        for own in map(self._spread, self._held):
+            flags &= own.missing | own.is_listed
         self.possible = pack_flags(flags)
 
     def _read_splits(self) -> None:
@@ -146,16 +144,12 @@ class LeafMasks:
     def forget(self) -> None:
         """Forget what was asked so far, to have its memory."""
         self._allowed: dict[tuple[int, Span], Allowed] = {}
-        self._edges: dict[int, Allowed] = {}
         self._together: dict[tuple[Allowed, Allowed], Allowed] = {}
 
     def edge(self, link: int) -> Allowed:
         """What an edge, named by its child node, allows."""
-        found = self._edges.get(link)
-        if found is None:
-            span = Span(*map(int, (self._low[link], self._high[link])), self._codes.get(link, -1), bool(self._missing[link]))
-            found = self._edges[link] = self._allow(int(self._tree.feature[self._paths.parent[link]]), span)
-        return found
+        span = Span(int(self._low[link]), int(self._high[link]), self._codes.get(link, -1), bool(self._missing[link]))
+        return self._allow(int(self._tree.feature[self._paths.parent[link]]), span)
 
     def domain(self, feature: int) -> Allowed:
         """Everything that a possible row may hold in a feature."""
@@ -177,7 +171,7 @@ class LeafMasks:
     def _feature(self, feature: int) -> _Feature:
         """The leaves by what they allow a feature, made when it is first asked for."""
         if feature not in self._features:
-            self._features[feature] = _Feature(self._domains[feature], self._held[feature], self._paths.n_rules)
+            self._features[feature] = _Feature(self._domains[feature], self._spread(feature))
         return self._features[feature]
 
     def _meet_all(self, edges: Iterable[Allowed]) -> Iterable[Allowed]:
@@ -207,39 +201,35 @@ class LeafMasks:
         They are listed rule after rule: the place of the rule's own leaf, and theirs. Many rules walk down the tree
         together, to each side of a split that their edges on its feature meet.
         """
-        tree, asked, n_rules, is_leaf = self._tree, self._meet(kept), self._paths.n_rules, self._tree.is_leaf
-        size = max(1, MOST_ENTRIES // (len(asked) + 1))  # rules at a time
-        row_of = np.full(tree.n_features, len(asked))  # a last row is of features that no edge asks
-        row_of[[held.feature for held in asked]] = np.arange(len(asked))
-        found, is_set = [], tree.is_categorical
-        for first in range(0, n_rules, size):
-            low, high = np.full((2, len(asked) + 1, size), [[[0]], [[np.iinfo(np.int32).max]]], dtype=np.int32)
-            missing, codes = np.ones(low.shape, dtype=bool), dict[int, int]()
-            for row, held in enumerate(asked):
-                some = slice(*np.searchsorted(held.places, (first, first + size)).tolist())
-                own = held.places[some] - first
-                low[row, own], high[row, own], missing[row, own] = held.low[some], held.high[some], held.missing[some]
-                codes |= zip((row * size + own).tolist(), held.codes[some], strict=False)
-            rules = np.arange(min(size, n_rules - first))
-            waiting, ended = [np.stack([rules, np.zeros_like(rules)])], [np.zeros((2, 0), dtype=np.int64)]
-            while waiting:
-                pairs = waiting.pop()
-                ended.append(pairs[:, is_leaf[pairs[1]]])
-                rules, nodes = pairs = pairs[:, ~is_leaf[pairs[1]]]
-                own, sides = row_of[tree.feature[nodes]] * size + rules, [pairs[:, :0]]
-                by_code = np.flatnonzero(is_set[nodes])
-                for child in (tree.children_left[nodes], tree.children_right[nodes]):
-                    meets = np.maximum(low.take(own), self._low[child]) <= np.minimum(high.take(own), self._high[child])
-                    listed = zip(own[by_code].tolist(), child[by_code].tolist(), strict=True)
-                    meets[by_code] = [codes.get(key, -1) & self._codes[link] != 0 for key, link in listed]
-                    meets |= missing.take(own) & self._missing[child]
-                    sides.append(np.stack([rules[meets], child[meets]]))
-                pairs = np.concatenate(sides, axis=1)
-                waiting += [pairs[:, i : i + MOST_ENTRIES] for i in range(0, pairs.shape[1], MOST_ENTRIES)]
-                if not waiting or sum(some.size for some in ended) > MOST_ENTRIES:
-                    rules, nodes = np.concatenate(ended, axis=1)
-                    found.append(self._keep_inside(asked, rules + first, tree.leaf_runs[0][nodes]))
-                    ended = ended[:1]
+        tree, n_rules, is_leaf, is_set = self._tree, self._paths.n_rules, self._tree.is_leaf, self._tree.is_categorical
+        asked = sorted(self._meet(kept), key=lambda held: held.feature)
+        never = tree.n_features * n_rules  # where an edge asks nothing of a feature
+        keys = np.concatenate([*(held.feature * n_rules + held.places for held in asked), [never]])
+        low, high, missing = (
+            np.concatenate([*(held[place] for held in asked), [end]]) for place, end in ((2, 0), (3, never), (4, True))
+        )
+        listed = (zip(held.feature * n_rules + held.places, held.codes, strict=False) for held in asked)
+        codes = {int(key): allowed for some in listed for key, allowed in some}
+        waiting, ended, found = [np.stack([np.arange(n_rules), np.zeros(n_rules, np.int64)])], [], []
+        while waiting:
+            pairs = waiting.pop()
+            ended.append(pairs[:, is_leaf[pairs[1]]])
+            rules, nodes = pairs[:, ~is_leaf[pairs[1]]]
+            key, sides, by_code = tree.feature[nodes] * n_rules + rules, [], np.flatnonzero(is_set[nodes])
+            at = np.searchsorted(keys, key)
+            at[keys[at] != key] = len(keys) - 1
+            for child in (tree.children_left[nodes], tree.children_right[nodes]):
+                meets = np.maximum(low[at], self._low[child]) <= np.minimum(high[at], self._high[child])
+                asks = zip(key[by_code].tolist(), child[by_code].tolist(), strict=True)
+                meets[by_code] = [codes.get(one, -1) & self._codes[link] != 0 for one, link in asks]
+                meets |= missing[at] & self._missing[child]
+                sides.append(np.stack([rules[meets], child[meets]]))
+            pairs = np.concatenate(sides, axis=1)
+            waiting += [pairs[:, i : i + MOST_ENTRIES] for i in range(0, pairs.shape[1], MOST_ENTRIES)]
+            if not waiting or sum(some.size for some in ended) > MOST_ENTRIES:
+                rules, nodes = np.concatenate(ended, axis=1)
+                found.append(self._keep_inside(asked, rules, tree.leaf_runs[0][nodes]))
+                ended = []
         rules, places = np.concatenate(found, axis=1)
         order = np.lexsort((places, rules))
         return rules[order], places[order]
@@ -248,31 +238,30 @@ class LeafMasks:
         self, asked: Sequence[_Held], rules: NDArray[np.int64], places: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Keep the pairs of a rule and a leaf that lies inside it, if that is possible."""
-        order = np.argsort(rules, kind="stable")
-        pairs = np.stack([rules[order], places[order]])
+        pairs = np.stack([rules, places])[:, np.argsort(rules, kind="stable")]
         is_inside = flag_places(self.possible, self._paths.n_rules)[pairs[1]]
         for held in asked:
             first, last = np.searchsorted(pairs[0], (held.places, held.places + 1))
             which = np.repeat(np.arange(len(first)), last - first)
             at = np.arange(len(which)) + np.repeat(last - np.cumsum(last - first), last - first)
-            low, high, missing, listed, codes = self._spread(held.feature, pairs[1, at])
-            outside = (low < held.low[which]) | (high > held.high[which])
+            own, leaf = self._spread(held.feature), pairs[1, at]
+            outside = (own.low[leaf] < held.low[which]) | (own.high[leaf] > held.high[which])
             if held.codes:
-                outside[:] = [own & ~held.codes[rule] != 0 for own, rule in zip(codes, which.tolist(), strict=True)]
-            is_inside[at[(outside & listed) | (missing & ~held.missing[which])]] = False
+                listed = zip(leaf.tolist(), which.tolist(), strict=True)
+                outside[:] = [own.codes[place] & ~held.codes[rule] != 0 for place, rule in listed]
+            outside &= own.is_listed[leaf]
+            is_inside[at[outside | (own.missing[leaf] & ~held.missing[which])]] = False
         return pairs[:, is_inside]
 
-    def _spread(self, feature: int, places: NDArray[np.int64]) -> tuple[Any, ...]:
-        """What some leaves allow a feature: low, high, missing, whether a value is listed, and codes."""
-        held, domain = self._held[feature], self._domains[feature]
-        found = []
-        known = (domain.low, held.low), (domain.high, held.high), (domain.missing, held.missing)
-        for everywhere, own in (*known, (domain.has_listed, held.is_listed)):
-            spread = np.full(self._paths.n_rules, everywhere)
-            spread[held.places] = own
-            found.append(spread[places])
+    def _spread(self, feature: int) -> _Held:
+        """What all leaves allow a feature, those too whose paths do not ask it."""
+        held, domain, size = self._held[feature], self._domains[feature], self._paths.n_rules
+        low, high, missing = (np.full(size, one) for one in (domain.low, domain.high, domain.missing))
+        low[held.places], high[held.places], missing[held.places] = held.low, held.high, held.missing
         codes = dict(zip(held.places.tolist(), held.codes, strict=False))
-        return *found, [codes.get(place, domain.codes) for place in places.tolist()] if codes else []
+        listed = [codes.get(place, domain.codes) for place in range(size)] if codes else []
+        return _Held(feature, np.arange(size), low, high, missing, listed)
+
 
 class _Held(NamedTuple):
     """What the edges of some leaves allow a feature, an element for each of these leaves."""
@@ -299,29 +288,17 @@ class _Held(NamedTuple):
 class _Feature:
     """The leaves by what they allow one feature."""
 
-    def __init__(self, domain: Span, held: _Held, n_leaves: int) -> None:
-        flags = np.zeros((2, n_leaves), dtype=bool)
-        flags[0, held.places], flags[1, held.places[held.missing]] = True, True
-        tested, self.missing = map(pack_flags, flags)
-        untested = ((1 << n_leaves) - 1) & ~tested
-        self.missing |= untested if domain.missing else 0
-        self._codes = domain.codes >= 0
-        self._by_code, self._starts, self._ends = list[int](), list[int](), list[int]()
-        if held.codes:
-            self._by_code = [untested if domain.codes >> code & 1 else 0 for code in range(domain.codes.bit_length())]
-            for place, codes in zip(held.places.tolist(), held.codes, strict=True):
-                for code in _list_bits(codes):
-                    self._by_code[code] |= 1 << place
-            return
+    def __init__(self, domain: Span, held: _Held) -> None:
+        self.missing, self._codes, size = pack_flags(held.missing), domain.codes >= 0, domain.high + 2
+        self._by_code = [0] * domain.codes.bit_length()
+        for codes in set(held.codes):
+            same = make_mask([place for place, own in enumerate(held.codes) if own == codes])
+            for code in _list_bits(codes):
+                self._by_code[code] |= same
         # Leaves whose numbers begin at an atom or before it, and those whose numbers end there or later.
-        listed, size = held.is_listed, domain.high + 2
-        places = held.places[listed]
-        everywhere = np.flatnonzero(~flags[0]) if domain.has_listed else np.zeros(0, dtype=np.int64)
-        self._starts, ends = (
-            _collect(np.append(places, everywhere), np.append(atoms[listed], np.full(len(everywhere), end)), size)
-            for atoms, end in ((held.low, domain.low), (size - 1 - held.high, size - 1 - domain.high))
-        )
-        self._ends = ends[::-1]
+        places = np.flatnonzero(held.is_listed)
+        self._starts = _collect(places, held.low[places], size)
+        self._ends = _collect(places, size - 1 - held.high[places], size)[::-1]
 
     def meets(self, span: Span) -> int:
         found = self.missing if span.missing else 0
@@ -405,13 +382,6 @@ SLACK = 1e-12
 NEAR = 1e-9  # so close to a tie, floats do not decide
 
 
-def _make_whole(numbers: NDArray[np.float64]) -> tuple[list[int], int]:
-    """Turn floats into whole numbers of a unit that divides all of them, and find how many units are 1."""
-    ratios = [number.as_integer_ratio() for number in numbers.tolist()]
-    unit = max((below for _, below in ratios), default=1)  # powers of 2
-    return [above * (unit // below) for above, below in ratios], unit
-
-
 class Window(NamedTuple):
     """Leaves of one class whose values lie close together."""
 
@@ -450,56 +420,45 @@ class LeafValues:
         is_whole = values is not None or bool((counts == np.rint(counts)).all())
         self.tolerance: Any = Fraction(str(tolerance)) if is_whole else tolerance
         self._slack: Any = 0 if is_whole else SLACK  # sums of weights are rounded
-        floats = np.divide(own, total, out=np.zeros(len(own)), where=total > 0)
-        self._floats = floats if values is None else values  # the nearest to the fractions
-        self._counts = (own, total) if is_whole and values is None else None
+        self._floats = np.divide(own, total, out=np.zeros(len(own)), where=total > 0)  # the nearest to the fractions
+        # What leaves say, and the tolerance, in units: values of a regression tree are whole numbers of these.
+        self._unit, self._width = 1, self.tolerance
+        self._numbers: list[Any] = [0] * len(self.class_ids)
+        if values is not None:
+            ratios = [value.as_integer_ratio() for value in values.tolist()]
+            self._unit = (
+                max(below for _, below in ratios) * Fraction(self.tolerance).denominator
+            )  # the others are powers of 2
+            self._floats, self._width = values, int(self.tolerance * self._unit)
+            self._numbers = [above * (self._unit // below) for above, below in ratios]
+        elif self.has_shares and is_whole:
+            pairs = list(zip(own.tolist(), total.tolist(), strict=True))
+            # Leaves of a large tree have few shares, and making a fraction takes long.
+            found = {pair: Fraction(int(pair[0]), int(pair[1])) if pair[1] else Fraction(0) for pair in set(pairs)}
+            self._numbers = [found[pair] for pair in pairs]
+        elif self.has_shares:
+            self._numbers = self._floats.tolist()
+        self._rows: list[Any] = self.weights
+        self._products: list[Any] = (weights * self._floats).tolist()
+        if self.has_shares and is_whole:  # exact, and whole numbers where they are, which are added up faster
+            self._rows = [int(row) if row.is_integer() else Fraction(row) for row in self.weights]
+            known = zip(self._rows, own.tolist(), total.tolist(), self._numbers, strict=True)
+            self._products = [int(mine) if row == whole else row and row * value for row, mine, whole, value in known]
         self._class_ids = class_ids
         self._stated: dict[int, Stated] = {}  # lines of a large tree meet the same leaves
 
     @cached_property
     def values(self) -> list[Any]:
         """What the leaves say, as fractions where these are known."""
-        if self.is_regression:
-            return list(map(Fraction, self._floats.tolist()))
-        if not self.has_shares:
-            return [0] * len(self.class_ids)
-        if self._counts is None:
-            return self._floats.tolist()
-        pairs = list(zip(*(counts.tolist() for counts in self._counts), strict=True))
-        # Leaves of a large tree have few shares, and making a fraction takes long.
-        found = {pair: Fraction(int(pair[0]), int(pair[1])) if pair[1] else Fraction(0) for pair in set(pairs)}
-        return [found[pair] for pair in pairs]
-
-    def _value(self, place: int) -> Any:
-        """What one leaf says."""
-        return Fraction(float(self._floats[place])) if self.is_regression else self.values[place]
-
-    @cached_property
-    def _numbers(self) -> tuple[list[Any], int]:
-        """What the leaves say in units that are quickly compared and added up, and how many units are 1."""
-        return _make_whole(self._floats) if self.is_regression else (self.values, 1)
-
-    @cached_property
-    def _sums(self) -> tuple[list[Any], list[Any]]:
-        """The rows of the leaves, and their products with what the leaves say in units: exact, and whole numbers."""
-        if self.is_regression:
-            rows = _make_whole(np.array(self.weights))[0]
-            return rows, list(map(mul, rows, self._numbers[0]))
-        if self._counts is None:
-            return self.weights, (np.array(self.weights) * self._floats).tolist()
-        exact = [int(row) if row.is_integer() else Fraction(row) for row in self.weights]
-        known = zip(exact, *(counts.tolist() for counts in self._counts), self.values, strict=True)
-        return exact, [int(own) if row == total else row and row * value for row, own, total, value in known]
+        return [Fraction(one, self._unit) for one in self._numbers] if self.is_regression else self._numbers
 
     @cached_property
     def _ranks(self) -> tuple[list[int], list[int]]:
         """The rank of each leaf's value, and for each rank the last that lies in one window with it."""
-        (numbers, unit), width = self._numbers, 2 * self.tolerance + self._slack
-        if self.is_regression:
-            numbers, width = [width.denominator * number for number in numbers], width.numerator * unit
-        values = sorted(set(numbers))
+        values = sorted(set(self._numbers))
         rank = {value: number for number, value in enumerate(values)}
-        return [rank[number] for number in numbers], [bisect_right(values, value + width) - 1 for value in values]
+        width = 2 * self._width + self._slack
+        return [rank[value] for value in self._numbers], [bisect_right(values, value + width) - 1 for value in values]
 
     def list_windows(self, places: Iterable[int]) -> list[Window]:
         """List the windows of some leaves, class by class; one that lies in another is left out."""
@@ -524,16 +483,15 @@ class LeafValues:
     def list_levels(self, places: Iterable[int], width: int = 2) -> list[Window]:
         """List windows that do not overlap, class by class, so many tolerances wide, from the lowest value up."""
         levels: list[list[int]] = []
-        floats, class_ids = self._floats.tolist(), self.class_ids
-        exact = floats if self.is_regression else self.values
-        most, near = Fraction(0), 0.0
-        for place in sorted(places, key=lambda place: (class_ids[place], floats[place], exact[place])):
-            is_same = levels and class_ids[place] == class_ids[levels[-1][0]]
-            # Rounding keeps the order, and fractions are compared where floats are equal.
-            if not is_same or floats[place] > near or (floats[place] == near and self._value(place) > most):
+        floats, values, class_ids = self._floats.tolist(), self._numbers, self.class_ids
+        most: Any = None
+        # Fractions are compared where floats are equal.
+        for place in sorted(places, key=lambda place: (class_ids[place], floats[place], values[place])):
+            value, last = values[place], levels[-1][-1] if levels else -1
+            is_same = last >= 0 and class_ids[place] == class_ids[last]
+            if not is_same or (value is not values[last] and value > most):
                 levels.append([])
-                most = self._value(place) + width * self.tolerance + self._slack
-                near = float(most)
+                most = value + width * self._width + self._slack
             levels[-1].append(place)
         return [Window(class_ids[own[0]], make_mask(own)) for own in levels]
 
@@ -547,13 +505,13 @@ class LeafValues:
         return stated
 
     def _state(self, places: list[int]) -> Stated:
-        numbers, unit = self._numbers
-        rows, total = (sum(some[place] for place in places) for some in self._sums)
+        rows, total = (sum(some[place] for place in places) for some in (self._rows, self._products))
         if not rows:
-            rows, total = len(places), sum(numbers[place] for place in places)
-        mean = Fraction(total) / (rows * unit) if isinstance(self.tolerance, Fraction) else total / rows
+            rows, total = len(places), sum(self._numbers[place] for place in places)
+        mean = Fraction(total) / rows if isinstance(self.tolerance, Fraction) else total / rows
         low, high = (self._find_end(places, end) for end in (min, max))
-        return Stated(min(max(mean, high - self.tolerance), low + self.tolerance), low, high)
+        stated = min(max(mean, high - self._width), low + self._width), low, high
+        return Stated(*(Fraction(one) / self._unit if self.is_regression else one for one in stated))
 
     def to_float(self, stated: Stated | None) -> float:
         """Round what a line states to a float; a value stays within the tolerance where a float does."""
@@ -571,9 +529,7 @@ class LeafValues:
         """Find the least or the largest value; those that floats do not tell apart are compared as they are."""
         floats = self._floats[places]
         at = end(floats)
-        if self.is_regression:
-            return Fraction(at)
-        same = {id(value): value for value in (self.values[places[one]] for one in np.flatnonzero(floats == at))}
+        same = {id(value): value for value in (self._numbers[places[one]] for one in np.flatnonzero(floats == at))}
         return end(same.values())
 
     def find_off(self, class_id: int, stated: Stated | None) -> NDArray[np.bool_]:
@@ -588,5 +544,5 @@ class LeafValues:
         for place in np.flatnonzero(np.abs(distance) <= NEAR * scale).tolist():
             # A share that was read back is rounded.
             slack = SLACK * scale if isinstance(stated.share, float) else self._slack
-            off[place] |= abs(self._value(place) - stated.share) > self.tolerance + slack
+            off[place] |= abs(self.values[place] - stated.share) > self.tolerance + slack
         return off
