@@ -367,7 +367,7 @@ def _find_shortest(masks: LeafMasks, edges: Any, values: LeafValues, n_leaves: i
     windows = values.list_windows(places)
     if len(windows) == 1:
         return 0
-    lines = _find_candidates(masks, edges, 0, masks.every, windows, places, count_one)
+    lines = _find_candidates(masks, edges, 0, masks.possible, windows, places, count_one)
     # One variable for each line, and one for each window that "otherwise" may have.
     covers = [
         [bool(one.inside >> leaf & 1) for one in lines] + [bool(w.leaves >> leaf & 1) for w in windows]

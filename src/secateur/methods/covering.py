@@ -422,7 +422,8 @@ def _share_costs(candidates: Iterable[Candidate], n_places: int) -> NDArray[np.f
     listed = [(candidate.cost, candidate.places) for candidate in candidates if candidate.places]
     sizes, least = [len(places) for _, places in listed], np.full(n_places, np.inf)
     shares = np.array([cost for cost, _ in listed]) / sizes
-    np.minimum.at(least, np.array([place for _, places in listed for place in places]), np.repeat(shares, sizes))
+    at = np.array([place for _, places in listed for place in places], dtype=np.int64)
+    np.minimum.at(least, at, np.repeat(shares, np.array(sizes, dtype=np.int64)))
     return np.where(least < np.inf, least, 0.0)
 
 
