@@ -32,13 +32,13 @@ def _plain_value(tree: Tree, feature: int, value: float) -> Any:
 
 
 def decide(listed: DecisionList, row: dict[str, Any]) -> ListedRule | None:
-    """The first rule whose tests the row passes; None where a column refuses the row."""
-    if any(_refuses(column, row[column.name]) for column in listed.columns):
+    """The first rule whose tests the row passes; None where a column rejects the row."""
+    if any(_rejects(column, row[column.name]) for column in listed.columns):
         return None
     return next(rule for rule in listed.rules if all(_passes(listed, test, row) for test in rule.tests))
 
 
-def _refuses(column: Column, value: Any) -> bool:
+def _rejects(column: Column, value: Any) -> bool:
     if value is None:
         return not column.takes_missing
     if column.labels is not None:

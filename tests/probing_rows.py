@@ -1,4 +1,4 @@
-"""Rows that try what a decision list asks: at every limit and beside it, every category, nothing, and what is refused.
+"""Rows that try what a decision list asks: at every limit and beside it, every category, nothing, and what is rejected.
 
 The answers come from :func:`listed_rows.decide`, which is short and obvious.
 """
@@ -24,7 +24,7 @@ from secateur.tree.columns import Columns
 from secateur.tree.tree import Tree
 
 Answer = tuple[Any, int | None, float | None]
-REFUSED: Answer = (None, None, None)
+REJECTED: Answer = (None, None, None)
 METHODS = [name for name in secateur.METHODS if name != "mismatch-certified"]
 
 
@@ -52,12 +52,12 @@ def make_probe(rules: secateur.Rules, rows: list[dict[str, Any]]) -> Probe:
 
 
 def answer_row(listed: DecisionList, row: dict[str, Any]) -> Answer:
-    """Label, number from 1 and reliability; nothing where the row is refused."""
+    """Label, number from 1 and reliability; nothing where the row is rejected."""
     plain = {name: None if value != value else value for name, value in row.items()}
     if any(_is_too_large(column, plain[column.name]) for column in listed.columns if column.labels is None):
-        return REFUSED
+        return REJECTED
     rule = listed_rows.decide(listed, plain)
-    return REFUSED if rule is None else (rule.label, rule.index + 1, rule.share)
+    return REJECTED if rule is None else (rule.label, rule.index + 1, rule.share)
 
 
 def _is_too_large(column: Column, value: float | None) -> bool:
@@ -103,7 +103,7 @@ def closed_probe() -> Probe:
     return probe
 
 
-REFUSALS = (None, math.nan, math.inf, -math.inf, 3.5e38, 3.4028235677973366e38, 3.4028235677973362e38, 1e-60, -1e-46)
+REJECTIONS = (None, math.nan, math.inf, -math.inf, 3.5e38, 3.4028235677973366e38, 3.4028235677973362e38, 1e-60, -1e-46)
 
 
 @st.composite
@@ -116,13 +116,13 @@ def probes(draw: st.DrawFn, *, max_rows: int = 25) -> Probe:
         tree, X, tree.classes[y], method=method, each_leaf=True, **own_settings(method, tolerance=0.2)
     )
     if draw(st.booleans()):
-        rules = replace(rules, tree=replace(tree, columns=draw(refusing_columns(tree))))
+        rules = replace(rules, tree=replace(tree, columns=draw(rejecting_columns(tree))))
     return make_probe(rules, draw(asked_rows(rules, max_rows)))
 
 
 @st.composite
-def refusing_columns(draw: st.DrawFn, tree: Tree) -> Columns:
-    """What pipelines refuse: categories that are not listed, numbers beyond two ends."""
+def rejecting_columns(draw: st.DrawFn, tree: Tree) -> Columns:
+    """What pipelines reject: categories that are not listed, numbers beyond two ends."""
     numbers = [levels is None for levels in tree.categories]
     ends = st.none() | st.sampled_from([(0.0, math.inf), (-1.0, 1.5), (-math.inf, 2.0)])
     return Columns(
@@ -142,7 +142,7 @@ def asked_rows(rules: secateur.Rules, max_rows: int = 25) -> st.SearchStrategy[l
     for place, column in enumerate(listed.columns):
         if column.labels is None:
             usual = st.sampled_from(numbers_at_limits(listed, place)) | st.floats(-4, 4)
-            odd = st.sampled_from(REFUSALS)
+            odd = st.sampled_from(REJECTIONS)
         else:
             usual = st.sampled_from([*column.labels, listed_rows.UNLISTED])
             odd = st.none()

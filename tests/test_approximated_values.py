@@ -188,7 +188,7 @@ def test_json_brings_everything_back_and_a_model_recounts_it(rules: Rules) -> No
         ("model_r2", True),
     ],
 )
-def test_distances_that_cannot_be_are_refused(rules: Rules, name: str, value: Any) -> None:
+def test_distances_that_cannot_be_are_rejected(rules: Rules, name: str, value: Any) -> None:
     content = json.loads(rules.to_json())
     content["approximation"]["distances"][name] = value
     with pytest.raises(FormatError):
@@ -237,7 +237,7 @@ def test_every_form_tells_of_held_out_rows(rules: Rules) -> None:
         (lambda rows: np.zeros((len(rows), 2)), {"tolerance": 1}, r"one value for each of 332 rows .* \(332, 2\)\.$"),
     ],
 )
-def test_what_values_do_not_have_is_refused(model: Any, arguments: dict[str, Any], message: str) -> None:
+def test_what_values_do_not_have_is_rejected(model: Any, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises((InputError, ParameterError), match=message), warnings.catch_warnings():
         approximate(model, X, **arguments)
 

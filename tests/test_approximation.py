@@ -512,7 +512,7 @@ def test_a_model_is_named_as_it_is_said_aloud(kind: str, article: str) -> None:
     assert name_model(model) == f"{article} {kind}"
 
 
-# What is refused.
+# What is rejected.
 
 
 @pytest.mark.parametrize(
@@ -530,7 +530,7 @@ def test_a_model_is_named_as_it_is_said_aloud(kind: str, article: str) -> None:
         ({"class_names": ["one"]}, "Expected 2 different class_names"),
     ],
 )
-def test_a_wrong_argument_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_a_wrong_argument_is_rejected(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         approximate(two_bends, make_rows(), **arguments)
 
@@ -562,7 +562,7 @@ def test_a_model_that_gives_no_classes_is_told_so_in_a_sentence(model: Any, mess
 
 
 @pytest.mark.parametrize("model", [None, "forest", RandomForestClassifier, 3])
-def test_what_cannot_be_asked_is_refused(model: Any) -> None:
+def test_what_cannot_be_asked_is_rejected(model: Any) -> None:
     with pytest.raises(UnsupportedModelError, match="Expected a fitted classifier or regressor with predict, or a fun"):
         approximate(model, make_rows())
 
@@ -591,7 +591,7 @@ def test_a_model_of_another_input_is_told_to_be_wrapped() -> None:
     assert rules.fidelity.share > 0.8  # type: ignore[union-attr]
 
 
-def test_too_few_rows_are_refused_and_few_held_out_rows_have_a_wide_interval() -> None:
+def test_too_few_rows_are_rejected_and_few_held_out_rows_have_a_wide_interval() -> None:
     with pytest.raises(InputError, match=r"Expected at least 20 rows, .* found 19"):
         approximate(two_bends, make_rows(19))
     with pytest.raises(InputError, match=r"Expected at least 10 rows to learn from, found 3: .*n_queries"):
@@ -604,7 +604,7 @@ def test_too_few_rows_are_refused_and_few_held_out_rows_have_a_wide_interval() -
     assert "too few to tell" in str(rules)
 
 
-def test_rows_of_other_columns_and_labels_of_other_classes_are_refused() -> None:
+def test_rows_of_other_columns_and_labels_of_other_classes_are_rejected() -> None:
     X = make_rows()
     with pytest.raises(InputError, match="held_out has other columns than X: 3 without names instead of 4 without"):
         approximate(two_bends, X, held_out=X[:, :3])
@@ -629,7 +629,7 @@ def test_rows_of_other_columns_and_labels_of_other_classes_are_refused() -> None
         ([True, False, None], ["yes", "no", None]),
     ],
 )
-def test_held_out_values_of_another_kind_are_refused(column: list[Any], other: list[Any]) -> None:
+def test_held_out_values_of_another_kind_are_rejected(column: list[Any], other: list[Any]) -> None:
     X, held = (pd.DataFrame({"a": values * 30, "b": range(30 * len(values))}) for values in (column, other))
     with pytest.raises(InputError, match="Column 'a' of held_out holds other values than that of X"):
         approximate(lambda rows: np.asarray(rows["b"] > 9), X, held_out=held)
@@ -672,7 +672,7 @@ def test_held_out_rows_of_different_lengths_are_told_by_name() -> None:
         pd.Series(["yes"] * 60, dtype="string").mask(np.arange(60) < 5),
     ],
 )
-def test_rows_without_a_label_are_refused_rather_than_counted_as_wrong(labels: Any) -> None:
+def test_rows_without_a_label_are_rejected_rather_than_counted_as_wrong(labels: Any) -> None:
     with pytest.raises(InputError, match=r"y holds no label for 5 of 60 rows. Leave these rows out, or leave y out"):
         approximate(two_bends, make_rows(60), labels)
 
@@ -695,7 +695,7 @@ def test_json_brings_everything_back(rules: Rules) -> None:
     assert any("cannot be counted again without the model" in text for text in again.verify().unchecked)
 
 
-def test_a_fidelity_that_was_edited_is_refused(rules: Rules) -> None:
+def test_a_fidelity_that_was_edited_is_rejected(rules: Rules) -> None:
     content = json.loads(rules.to_json())
     content["approximation"]["fidelity"] = 0.999
     with pytest.raises(FormatError, match="do not add up to its fidelity; it was edited"):

@@ -652,7 +652,7 @@ def test_a_model_fitted_on_a_frame_takes_frames_of_every_library(library: str) -
     assert rules.predict(FRAMES[library]()).tolist() == model.predict(pd.DataFrame(COLUMNS)).tolist()
 
 
-def test_a_large_table_with_one_bad_cell_is_refused() -> None:
+def test_a_large_table_with_one_bad_cell_is_rejected() -> None:
     rows, target = load_breast_cancer(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(rows, target)
     rows[568, 29] = np.inf

@@ -1,4 +1,4 @@
-"""How lines are chosen: what a list is made from, what is refused, and how its budget is picked."""
+"""How lines are chosen: what a list is made from, what is rejected, and how its budget is picked."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_lines_are_chosen_from_rules_of_any_method(method: str) -> None:
     assert found.each_leaf == rules == rules.each_leaf
 
 
-def test_what_is_not_understood_is_refused_in_a_sentence() -> None:
+def test_what_is_not_understood_is_rejected_in_a_sentence() -> None:
     with pytest.raises(ParameterError, match=r"no setting 'budgett'. Did you mean 'budget'\?"):
         secateur.simplify(MODEL, budgett=0.1)
     with pytest.raises(InputError, match=r"'mismatch' judges deletions by training rows: pass X and y"):
@@ -192,7 +192,7 @@ def test_a_ceiling_that_nothing_keeps_to_warns() -> None:
     assert found.value == 0.3
 
 
-def test_settings_of_another_parameter_are_refused() -> None:
+def test_settings_of_another_parameter_are_rejected() -> None:
     data = IRIS.data, IRIS.target
     with pytest.raises(ParameterError, match="'exact' does not read max_conflict; 'budgeted' does"):
         secateur.select(MODEL, *data, max_conflict=0.1)

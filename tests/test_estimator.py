@@ -134,8 +134,8 @@ def test_it_predicts_what_a_list_of_the_same_tree_predicts(problem: SklearnProbl
     model = RuleClassifier(tree, budget=budget).fit(X, y, sample_weight=weights)
     known = {"sample_weight": weights, "accepts_missing": bool(np.isnan(X).any())}
     rules = secateur.simplify(tree, X, y, budget=budget, **known)
-    refused = np.isinf(rows) | (np.isnan(rows) & ~rules.tree.accepts_missing)
-    rows = rows[~refused.any(axis=1)]
+    rejected = np.isinf(rows) | (np.isnan(rows) & ~rules.tree.accepts_missing)
+    rows = rows[~rejected.any(axis=1)]
     assert model.rules_ == rules
     assert np.array_equal(model.predict(rows), rules.predict(rows))
     assert np.array_equal(model.predict_proba(rows), rules.predict_proba(rows))
@@ -194,8 +194,8 @@ def test_it_predicts_what_the_rules_of_the_same_tree_predict(problem: SklearnPro
     options: dict[str, Any] = {"method": method, "accepts_missing": bool(np.isnan(X).any()), "each_leaf": True}
     rules = secateur.simplify(tree, X, y, **options, sample_weight=weights)
     rows = beside_thresholds(tree, X)
-    refused = np.isinf(rows) | (np.isnan(rows) & ~rules.tree.accepts_missing)
-    rows = rows[~refused.any(axis=1)]
+    rejected = np.isinf(rows) | (np.isnan(rows) & ~rules.tree.accepts_missing)
+    rows = rows[~rejected.any(axis=1)]
     for model in (
         RuleClassifier(tree, method=method, each_leaf=True),
         RuleClassifier(FrozenEstimator(tree), **options),
@@ -312,7 +312,7 @@ def test_the_default_tree_is_asked_for_by_none_too() -> None:
 
 @pytest.mark.parametrize("wrong", [{"estimator__no_such": 1}, {"estimator__max_depth": 3, "no_such": 1}])
 @pytest.mark.parametrize("given", [{}, {"estimator": None}])
-def test_a_parameter_that_is_refused_makes_no_tree(given: dict[str, Any], wrong: dict[str, Any]) -> None:
+def test_a_parameter_that_is_rejected_makes_no_tree(given: dict[str, Any], wrong: dict[str, Any]) -> None:
     model = RuleClassifier()
     with pytest.raises(ValueError, match="Invalid parameter 'no_such'"):
         model.set_params(**given, **wrong)
@@ -422,7 +422,7 @@ def test_weights_reach_the_last_step_of_a_pipeline() -> None:
     assert model.rules_ != RuleClassifier(make_text_pipeline()).fit(X, y).rules_
 
 
-def test_weights_for_a_tree_that_takes_none_are_refused() -> None:
+def test_weights_for_a_tree_that_takes_none_are_rejected() -> None:
     class Unweighted(DecisionTreeClassifier):
         def fit(self, X: Any, y: Any) -> Unweighted:
             return super().fit(X, y)
@@ -449,8 +449,8 @@ def test_routed_metadata_reaches_whoever_requested_it() -> None:
         both = model.fit(X, y, sample_weight=weights, note="x")
         assert both.estimator_.got_ == (weights.tolist(), "x")
         assert both.rules_.is_weighted
-        refuses = Recording(random_state=0).set_fit_request(sample_weight=False)
-        rules_only = RuleClassifier(refuses).fit(X, y, sample_weight=weights)
+        rejects = Recording(random_state=0).set_fit_request(sample_weight=False)
+        rules_only = RuleClassifier(rejects).fit(X, y, sample_weight=weights)
         assert rules_only.estimator_.got_ == (None, None)
         assert rules_only.rules_.is_weighted
         with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
@@ -530,7 +530,7 @@ def test_text_without_an_encoder_is_one_sentence(library: Any) -> None:
         RuleClassifier().fit(frame, [0, 1, 0, 1])
 
 
-def test_names_of_columns_that_differ_are_refused() -> None:
+def test_names_of_columns_that_differ_are_rejected() -> None:
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = RuleClassifier().fit(X, y)
     assert len(model.get_feature_names_out(X.columns)) == len(model.rules_.lines)
@@ -655,7 +655,7 @@ def test_the_page_of_an_estimator_shows_it_and_its_tree() -> None:
     ],
     ids=["regressor", "regressor at the end", "forest", "forest at the end", "boosting", "frozen forest", "line"],
 )
-def test_a_model_that_is_no_single_tree_is_refused(source: Any, message: str) -> None:
+def test_a_model_that_is_no_single_tree_is_rejected(source: Any, message: str) -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(UnsupportedModelError, match=message):
         RuleClassifier(source, each_leaf=True).fit(X, y)
@@ -693,7 +693,7 @@ def test_what_only_several_trees_read_is_rejected_of_one() -> None:
 
 
 @pytest.mark.parametrize("source", ["tree", 3, DecisionTreeClassifier])
-def test_what_is_no_estimator_is_refused(source: Any) -> None:
+def test_what_is_no_estimator_is_rejected(source: Any) -> None:
     X, y = load_iris(return_X_y=True)
     model = RuleClassifier(source)
     assert get_tags(model).input_tags.allow_nan is False
@@ -714,7 +714,7 @@ def test_what_is_no_estimator_is_refused(source: Any) -> None:
         ({"budget": 2}, "Expected budget as a number from 0 to 1, found 2"),
     ],
 )
-def test_a_bad_parameter_is_refused_before_anything_is_fitted(options: dict[str, Any], message: str) -> None:
+def test_a_bad_parameter_is_rejected_before_anything_is_fitted(options: dict[str, Any], message: str) -> None:
     class Unfit(DecisionTreeClassifier):
         def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Unfit:
             raise AssertionError("it was fitted")
@@ -724,13 +724,13 @@ def test_a_bad_parameter_is_refused_before_anything_is_fitted(options: dict[str,
         RuleClassifier(Unfit(), **options).fit(X, y)
 
 
-def test_an_unfitted_frozen_tree_is_refused() -> None:
+def test_an_unfitted_frozen_tree_is_rejected() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(NotFittedError, match="DecisionTreeClassifier instance is not fitted yet"):
         RuleClassifier(FrozenEstimator(DecisionTreeClassifier())).fit(X, y)
 
 
-def test_a_frozen_tree_of_other_labels_is_refused() -> None:
+def test_a_frozen_tree_of_other_labels_is_rejected() -> None:
     X, y = load_iris(return_X_y=True)
     frozen = FrozenEstimator(DecisionTreeClassifier().fit(X, y))
     with pytest.raises(InputError, match="which the model never saw"):

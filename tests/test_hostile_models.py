@@ -1,4 +1,4 @@
-"""Rules, trees and models that are damaged or forged are refused when they are read, in a sentence."""
+"""Rules, trees and models that are damaged or forged are rejected when they are read, in a sentence."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MODEL = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y)
 COUNTS = ("class_counts", "leaf_counts", "a line")
 
 
-def test_rules_and_trees_of_the_corpus_are_refused_when_they_are_read() -> None:
+def test_rules_and_trees_of_the_corpus_are_rejected_when_they_are_read() -> None:
     named = {"rules-infinite-tolerance": Rules, "rules-count-beyond-floats": Rules, "tree-476-tp": Tree}
     for name, read in named.items():
         with pytest.raises(FormatError, match=r"Infinity|class count|expected a range"):
             read.from_json((CORPUS / f"{name}.json").read_text(encoding="utf-8"))  # type: ignore[attr-defined]
 
 
-def test_drafts_of_the_corpus_are_refused_as_drafts() -> None:
+def test_drafts_of_the_corpus_are_rejected_as_drafts() -> None:
     drafts = sorted(CORPUS.glob("rules-draft-*.json"))
     assert len(drafts) > 3
     for draft in drafts:
@@ -58,7 +58,7 @@ def test_drafts_of_the_corpus_are_refused_as_drafts() -> None:
         ("after", "-1e999", "the number 'after' of a reason is not finite"),
     ],
 )
-def test_numbers_that_no_rows_give_are_refused(field: str, value: Any, sentence: str) -> None:
+def test_numbers_that_no_rows_give_are_rejected(field: str, value: Any, sentence: str) -> None:
     for each_leaf in (True, False):
         content = json.loads(secateur.simplify(MODEL, X, Y, each_leaf=each_leaf).to_json())
         if field in ("before", "after"):
@@ -86,7 +86,7 @@ def test_a_pmml_node_whose_values_all_go_to_one_child_is_read() -> None:
     assert secateur.simplify(tree, each_leaf=True).predict(rows).tolist() == ["no", "yes", "no"]
 
 
-def test_a_skops_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_skops_file_that_unpacks_to_too_much_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bomb.skops"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("schema.json", "{}")
@@ -135,7 +135,7 @@ def test_half_a_character_is_in_no_frame(library: str) -> None:
 
 
 @pytest.mark.parametrize("row", [pd.Series(X[0]), X[0]])
-def test_one_row_without_its_brackets_is_refused(row: Any) -> None:
+def test_one_row_without_its_brackets_is_rejected(row: Any) -> None:
     with pytest.raises(InputError, match="Reshape a single row"):
         secateur.simplify(MODEL, X, Y, each_leaf=True).predict(row)
 

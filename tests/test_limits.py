@@ -30,7 +30,7 @@ def test_a_variable_replaces_a_limit(text: str, value: int, monkeypatch: pytest.
     ("limit", "text"),
     [(MAX_MODEL, "0"), (MAX_MODEL, "-1"), (MAX_MODEL, "1.5G"), (MAX_MODEL, "many"), (MAX_COLUMNS, "2G")],
 )
-def test_what_is_no_number_is_refused(limit: Limit, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_number_is_rejected(limit: Limit, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limit.variable, text)
     with pytest.raises(ParameterError, match=rf"{limit.variable} as a whole number above 0.*found '{text}'"):
         _ = limit.value

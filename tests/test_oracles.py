@@ -442,7 +442,7 @@ def test_the_monotone_certificate_needs_a_number_to_move_to(inner_side: str, rea
     assert oracles.delete_mismatch_monotone(tree, [-1])[3] == []
 
 
-def test_the_monotone_certificate_refuses_a_condition_that_excludes_nan():
+def test_the_monotone_certificate_rejects_a_condition_that_excludes_nan():
     for missing, deleted in (("right", [2]), ("left", [])):
         builder = TreeBuilder(classes=[0, 1], feature_names=["x0", "x1"], accepts_missing=["x0"])
         root = builder.split("x0", 0.5, missing=missing)
@@ -453,7 +453,7 @@ def test_the_monotone_certificate_refuses_a_condition_that_excludes_nan():
         assert oracles.delete_mismatch_monotone(builder.build(), [-1, 0])[3] == deleted
 
 
-def test_the_monotone_certificate_refuses_a_categorical_condition():
+def test_the_monotone_certificate_rejects_a_categorical_condition():
     builder = TreeBuilder(classes=[0, 1], feature_names=["city", "x1"], categories={"city": ["Oslo", "Rome"]})
     root = builder.split_categories("city", ["Rome"])
     builder.leaf([0, 4], parent=root, side="left")

@@ -62,8 +62,8 @@ def simplify_possible(tree: Tree, **asked: Any) -> secateur.Rules:
     """Rules; facts that contradict each other leave no row to be near."""
     try:
         return secateur.simplify(tree, **asked)
-    except ParameterError as refused:
-        if "contradict each other" not in str(refused):
+    except ParameterError as rejected:
+        if "contradict each other" not in str(rejected):
             raise
         reject()
 
@@ -266,7 +266,7 @@ def test_the_tolerance_may_be_a_part_of_the_spread() -> None:
 
 
 @pytest.mark.parametrize("method", [name for name in secateur.METHODS if name not in ("exact", "none")])
-def test_other_methods_are_refused_with_the_reason(method: str) -> None:
+def test_other_methods_are_rejected_with_the_reason(method: str) -> None:
     with pytest.raises(ParameterError, match="says nothing about single rows"):
         secateur.simplify(MODEL, X, Y, method=method, each_leaf=True)
 
@@ -294,7 +294,7 @@ def test_the_trees_own_rules_are_rules_too() -> None:
         (lambda: secateur.simplify(MODEL, X, Y).changed(), "needs classes"),
     ],
 )
-def test_what_is_about_classes_is_refused(call: Any, sentence: str) -> None:
+def test_what_is_about_classes_is_rejected(call: Any, sentence: str) -> None:
     with pytest.raises((InputError, ParameterError), match=sentence):
         call()
 

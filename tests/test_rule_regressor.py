@@ -66,7 +66,7 @@ def test_weights_reach_tree_and_lines() -> None:
     assert model.rules_.tolerance == pytest.approx(repeated.rules_.tolerance)
 
 
-def test_the_other_kind_of_tree_is_refused() -> None:
+def test_the_other_kind_of_tree_is_rejected() -> None:
     with pytest.raises(UnsupportedModelError, match="use RuleClassifier"):
         RuleRegressor(DecisionTreeClassifier()).fit(X, Y)
     with pytest.raises(UnsupportedModelError, match="use RuleRegressor"):

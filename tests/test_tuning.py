@@ -151,7 +151,7 @@ def test_tolerances_of_values_are_tried_in_parts_of_their_spread(values: tuple[A
         ({"budget": 0.1}, "budget"),
     ],
 )
-def test_what_values_do_not_have_is_refused(
+def test_what_values_do_not_have_is_rejected(
     values: tuple[Any, Any, Any], settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises((ParameterError, InputError), match=message):
@@ -237,14 +237,14 @@ def test_a_selection_reads_as_a_table_a_frame_and_a_plot(problem: tuple[Any, Any
         ({"smoothing": 5}, "'exact' has no setting 'smoothing'|smoothing"),
     ],
 )
-def test_bad_settings_are_refused_in_a_sentence(
+def test_bad_settings_are_rejected_in_a_sentence(
     problem: tuple[Any, Any, Any], settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises((ParameterError, InputError), match=message):
         secateur.select(*problem, progress=False, **settings)
 
 
-def test_what_cannot_be_fitted_again_is_refused(problem: tuple[Any, Any, Any]) -> None:
+def test_what_cannot_be_fitted_again_is_rejected(problem: tuple[Any, Any, Any]) -> None:
     model, X, y = problem
     tree = secateur.from_model(clone(model).fit(X, y))
     with pytest.raises(InputError, match="fits the model anew in every fold, which a Tree cannot"):

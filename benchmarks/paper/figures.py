@@ -10,7 +10,7 @@ from secateur.simplification import simplify
 from secateur.tree.builder import TreeBuilder
 from secateur.tree.paths import trace_paths
 from secateur.tree.tree import Tree
-from secateur.words.conditions import read_link
+from secateur.words.conditions import format_link
 
 
 def orientation_tree() -> Tree:
@@ -93,7 +93,7 @@ def draw_tree(tree: Tree, rule: Rule | None = None) -> str:
         thick = 4 if rule is not None and link in rule.kept_ids else 2
         parts.append(f'<line x1="{x1}" y1="{y1 + 22}" x2="{x2}" y2="{y2 - 22}" {style} stroke-width="{thick}"/>')
         gone = ", deleted" if rule is not None and link in rule.deleted_ids else ""
-        label = f"{'C1' if rises else 'C0'}: {read_link(tree, paths, link)}{gone}"
+        label = f"{'C1' if rises else 'C0'}: {format_link(tree, paths, link)}{gone}"
         side = ("end", -8) if x2 < x1 else ("start", 8)  # beside the line, away from its twin
         parts.append(
             f'<text x="{(x1 + x2) / 2 + side[1]}" y="{(y1 + y2) / 2}" text-anchor="{side[0]}">{escape(label)}</text>'

@@ -271,7 +271,7 @@ def _split(model: Any, X: Any, y: Any, held_out: Any, n_queries: Any, seed: int,
     """Split the rows, or take those that are held out as they are given."""
     if n_queries is not None:
         check_whole("n_queries", n_queries)
-    growing.find_answering(model)  # what cannot be asked is refused before rows are read
+    growing.find_answering(model)  # what cannot be asked is rejected before rows are read
     is_share = is_number(held_out)
     if held_out is None or isinstance(held_out, bool) or (is_share and not 0 < held_out < 1):
         raise ParameterError(f"Expected held_out as a share between 0 and 1, or as rows, found {held_out!r}.")

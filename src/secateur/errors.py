@@ -58,7 +58,7 @@ class InvalidTreeError(SecateurError):
 
 
 class UnsupportedModelError(SecateurError):
-    """A model cannot be read exactly, so it is refused."""
+    """A model cannot be read exactly, so it is rejected."""
 
 
 class EnsembleError(UnsupportedModelError):

@@ -219,7 +219,7 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         """
         of_tree = {name: value for name, value in params.items() if name.startswith("estimator__")}
         if of_tree and params.get("estimator", self.estimator) is None:
-            # None has no parameters. A wrong one is refused before anything changes.
+            # None has no parameters. A wrong one is rejected before anything changes.
             tree = self._make_default_tree().set_params(**{name.partition("__")[2]: of_tree[name] for name in of_tree})
             others = {name: value for name, value in params.items() if name not in (*of_tree, "estimator")}
             params = {**others, "estimator": tree}
@@ -263,7 +263,7 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             validate_data(self, X, y, skip_check_array=True)
             y = column_or_1d(y, warn=True)
         else:
-            _refuse_text(X)
+            _reject_text(X)
             rows, y = validate_data(self, X, y, ensure_all_finite=_finite_rule(fitted), y_numeric=self._is_regression)
             X = rows if frame_columns(X) is None else X  # a frame has names, and types that mark whole numbers
         if not self._is_regression:
@@ -531,7 +531,7 @@ def _thaw(model: Any) -> Any:
 
 
 def _check_kind(estimator: Any, *, each_leaf: bool, is_regression: bool) -> None:
-    """Refuse what cannot become a tree, before spending time on fitting it."""
+    """Reject what cannot become a tree, before spending time on fitting it."""
     kind = "regressor" if is_regression else "classifier"
     if isinstance(estimator, type) or not hasattr(estimator, "fit") or not hasattr(estimator, "get_params"):
         raise ParameterError(
@@ -560,8 +560,8 @@ def _reads_numbers(model: Any) -> bool:
     return any(ancestor.__module__.startswith(homes) for ancestor in type(_thaw(model)).__mro__)
 
 
-def _refuse_text(X: Any) -> None:
-    """Refuse a frame with columns of text, which a tree cannot take."""
+def _reject_text(X: Any) -> None:
+    """Reject a frame with columns of text, which a tree cannot take."""
     if frame_columns(X) is None:
         return
     import narwhals as nw
@@ -580,7 +580,7 @@ def _takes_missing(model: Any) -> bool:
 
 
 def _finite_rule(model: Any) -> bool | str:
-    """Let scikit-learn refuse infinite values always, and NaN where the model does not take it."""
+    """Let scikit-learn reject infinite values always, and NaN where the model does not take it."""
     return "allow-nan" if _takes_missing(model) else True
 
 

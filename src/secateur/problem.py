@@ -92,7 +92,7 @@ class OpenForest:
 
 
 def open_forest(model: Any, rows: RowSource | None, known: Knowledge, why: str) -> OpenForest:
-    """Read a forest with its rows, which are brought into memory; ``why`` starts a refusal."""
+    """Read a forest with its rows, which are brought into memory; ``why`` starts a rejection."""
     held = None if rows is None else rows.hold(partial(find_terms, model), why)
     X = None if held is None else held.X
     forest = read_forest(model, X, known.accepts_missing)
@@ -249,7 +249,7 @@ def _add_counts(tree: Tree, counts: Any) -> Tree:
 
 
 def _plan(problem: Problem, method: Method | None) -> EvidencePlan:
-    """Settle what is counted, or refuse counts that would be too many."""
+    """Settle what is counted, or reject counts that would be too many."""
     if method is None:
         opened = np.ones(len(problem.paths.links), dtype=bool)
         ignored = ~opened

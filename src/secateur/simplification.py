@@ -151,7 +151,7 @@ def simplify(
           the training rows by default.
         - ``monotone`` (``mismatch-certified``): a sign for each column, in order or by name: +1 where larger values
           favour the second class, -1 where they favour the first, 0 where neither is known; by default the signs that
-          the tree was fitted with, if any. A tree that is not monotone in them is refused, with two rows that show it.
+          the tree was fitted with, if any. A tree that is not monotone in them is rejected, with two rows that show it.
         - ``rf_tol`` (``faithful``, ``mismatch``, ``mismatch-certified``): a class share that changes by
           no more than this along a link counts as unchanged; 1e-12 by default.
 

@@ -197,12 +197,12 @@ class _Search:
             values = _check_grid(over, GRIDS[over] if grid is None else grid)
             return cls(over, find_method(method, own_settings).name, values, own_settings, ListForm(**own), budget)
         chosen = find_method(method, settings)
-        if chosen.knob is None or chosen.knob.setting != over:
-            fit = list_methods(reading=over, as_knob=True)
+        if chosen.tunable is None or chosen.tunable.setting != over:
+            fit = list_methods(reading=over, as_tunable=True)
             fit = f"{fit}, or 'exact' as that of a list" if over == "tolerance" else fit or "'exact'"
             one = "A number of sections" if over == "sections" else f"A {over}"
             raise ParameterError(f"{one} can be selected for {fit}, found {method!r}.")
-        return cls(over, chosen.name, _check_grid(over, chosen.knob.grid if grid is None else grid), settings, None)
+        return cls(over, chosen.name, _check_grid(over, chosen.tunable.grid if grid is None else grid), settings, None)
 
     @classmethod
     def plan_values(cls, over: str, method: str | None, grid: Any, settings: dict[str, Any]) -> _Search:

@@ -196,7 +196,7 @@ def test_a_tree_without_a_split() -> None:
         assert tree.classes[tree.leaf_class[[0] * 20]].tolist() == model.predict(X).tolist()
 
 
-def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
+def test_what_cannot_be_read_is_rejected_with_a_sentence() -> None:
     X = make_rows(10)
     y = labels_of(X)
     with pytest.raises(UnsupportedModelError, match=r"This CatBoostClassifier is not fitted yet\. Call fit first"):

@@ -211,7 +211,7 @@ def test_a_pipeline_may_end_in_it() -> None:
     assert not is_forest(pipeline)
 
 
-def test_what_is_not_one_tree_is_refused() -> None:
+def test_what_is_not_one_tree_is_rejected() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(UnsupportedModelError, match=r"has 3 classes, and so a tree for each of them"):
         secateur.simplify(fit(X, y), X, y, method="mismatch", each_leaf=True)

@@ -188,7 +188,7 @@ def test_one_class_and_no_split() -> None:
     assert from_model(model).classes.tolist() == ["only"]
 
 
-def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
+def test_what_cannot_be_read_is_rejected_with_a_sentence() -> None:
     X = make_rows(10)
     y = labels_of(X)
     with pytest.raises(UnsupportedModelError, match=r"This LGBMClassifier is not fitted yet\. Call fit first"):

@@ -73,7 +73,7 @@ def test_trees_of_skl2onnx_predict_what_onnxruntime_predicts(labels: list[Any], 
     y = np.array(labels)[
         np.minimum(y, n_classes - 1) if depth else np.random.default_rng(0).integers(0, n_classes, 150)
     ]
-    for kind in (np.float32, np.int64):  # onnxruntime refuses what skl2onnx writes for doubles
+    for kind in (np.float32, np.int64):  # onnxruntime rejects what skl2onnx writes for doubles
         rows = (X * 10).astype(kind)
         fitted = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(rows, y)
         for options in (None, {"zipmap": False}):
@@ -429,16 +429,16 @@ BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize(("make", "sentence"), UNSUPPORTED.values(), ids=UNSUPPORTED)
-def test_what_cannot_be_read_exactly_is_refused_by_name(make: Callable[[], Any], sentence: str) -> None:
+def test_what_cannot_be_read_exactly_is_rejected_by_name(make: Callable[[], Any], sentence: str) -> None:
     with pytest.raises(UnsupportedModelError, match=sentence):
         read_onnx(make())
 
 
 @pytest.mark.parametrize(("make", "sentence"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_file_is_refused_with_a_sentence(make: Callable[[], Any], sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence) as refused:
+def test_a_broken_file_is_rejected_with_a_sentence(make: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(FormatError, match=sentence) as rejected:
         read_onnx(make())
-    assert len(str(refused.value).splitlines()) == 1
+    assert len(str(rejected.value).splitlines()) == 1
 
 
 def test_a_fitted_tree_and_its_file_give_the_same_rules() -> None:

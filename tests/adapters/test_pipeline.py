@@ -846,7 +846,7 @@ def test_every_drawn_pipeline_is_read_exactly(pipe: Pipeline, X: pd.DataFrame, s
     assert apply_tree(loaded, check_rows(loaded, rows)).tolist() == leaves_of(pipe, rows)
 
 
-# What does not fit is refused with one sentence.
+# What does not fit is rejected with one sentence.
 
 
 def small_pipe() -> tuple[Pipeline, pd.DataFrame, NDArray[np.int64]]:
@@ -864,7 +864,7 @@ def other_tree(pipe: Pipeline, X: pd.DataFrame, y: NDArray[np.int64]) -> Pipelin
     return Pipeline([*pipe.steps[:-1], ("tree", wrong)])
 
 
-REFUSED_MODELS: dict[str, tuple[Callable[[Pipeline, pd.DataFrame, Any], Any], str]] = {
+REJECTED_MODELS: dict[str, tuple[Callable[[Pipeline, pd.DataFrame, Any], Any], str]] = {
     "no tree at the end": (
         lambda pipe, X, y: make_pipeline(pipe[0], LogisticRegression()).fit(X, y),
         "Expected a fitted DecisionTreeClassifier, .* or ExtraTreeRegressor of sklearn.tree, found LogisticRegression",
@@ -891,15 +891,15 @@ REFUSED_MODELS: dict[str, tuple[Callable[[Pipeline, pd.DataFrame, Any], Any], st
 
 
 @pytest.mark.parametrize("with_rows", [True, False])
-@pytest.mark.parametrize("case", REFUSED_MODELS)
-def test_a_pipeline_that_cannot_be_read_is_refused(case: str, with_rows: bool) -> None:
-    make, sentence = REFUSED_MODELS[case]
+@pytest.mark.parametrize("case", REJECTED_MODELS)
+def test_a_pipeline_that_cannot_be_read_is_rejected(case: str, with_rows: bool) -> None:
+    make, sentence = REJECTED_MODELS[case]
     pipe, X, y = small_pipe()
     with pytest.raises(UnsupportedModelError, match=sentence):
         from_model(make(pipe, X, y), X if with_rows else None)
 
 
-REFUSED_ROWS: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
+REJECTED_ROWS: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
     "another order": (
         lambda X: X[X.columns[::-1]],
         "The columns of X do not fit the .*: out of order from column 0 on, where 'age' should be, not 'when'",
@@ -907,7 +907,7 @@ REFUSED_ROWS: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
     "a column less": (lambda X: X.drop(columns="grade"), "do not fit the .*: missing 'grade'"),
     "another column": (lambda X: X.assign(extra=1), "do not fit the .*: unexpected 'extra'"),
 }
-REFUSED_VALUES: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
+REJECTED_VALUES: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
     "text for a number": (
         lambda X: X.assign(age="old"),
         "Column 'age' of X holds String, but the tree compares numbers",
@@ -940,24 +940,24 @@ REFUSED_VALUES: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", [*REFUSED_ROWS, *REFUSED_VALUES])
-def test_rows_that_the_pipeline_would_not_take_are_refused(case: str) -> None:
-    make, sentence = {**REFUSED_ROWS, **REFUSED_VALUES}[case]
+@pytest.mark.parametrize("case", [*REJECTED_ROWS, *REJECTED_VALUES])
+def test_rows_that_the_pipeline_would_not_take_are_rejected(case: str) -> None:
+    make, sentence = {**REJECTED_ROWS, **REJECTED_VALUES}[case]
     pipe, X, _ = small_pipe()
     tree = from_model(pipe, X)
     with pytest.raises(InputError, match=sentence):
         check_rows(tree, make(X))
 
 
-@pytest.mark.parametrize("case", REFUSED_ROWS)
-def test_a_frame_of_other_columns_is_refused_before_it_is_encoded(case: str) -> None:
-    make, sentence = REFUSED_ROWS[case]
+@pytest.mark.parametrize("case", REJECTED_ROWS)
+def test_a_frame_of_other_columns_is_rejected_before_it_is_encoded(case: str) -> None:
+    make, sentence = REJECTED_ROWS[case]
     pipe, X, y = small_pipe()
     with pytest.raises(InputError, match=sentence):
         simplify(pipe, make(X), y, method="mismatch", each_leaf=True)
 
 
-def test_rows_that_the_steps_refuse_are_refused_in_their_words() -> None:
+def test_rows_that_the_steps_reject_are_rejected_in_their_words() -> None:
     pipe, X, y = small_pipe()
     with pytest.raises(InputError, match=r"The pipeline rejects X: .*unknown categories"):
         simplify(pipe, X.assign(grade="top"), y, method="mismatch", each_leaf=True)
@@ -1015,7 +1015,7 @@ def test_a_pipeline_without_rows_whose_values_cannot_be_guessed_asks_for_them() 
         from_model(pipe)
 
 
-def test_a_tree_that_splits_by_categories_itself_is_refused() -> None:
+def test_a_tree_that_splits_by_categories_itself_is_rejected() -> None:
     X, y = mixed_frame()
     pipe = behind((OneHotEncoder(handle_unknown="ignore"), ["city"])).fit(X, y)
     tree = from_model(pipe, X)
@@ -1110,7 +1110,7 @@ def test_trees_of_a_forest_that_ask_different_columns_read_them_all() -> None:
             np.testing.assert_array_equal(rules.predict_proba(X), model.predict_proba(X))
 
 
-def test_a_number_that_a_function_has_no_value_for_is_refused() -> None:
+def test_a_number_that_a_function_has_no_value_for_is_rejected() -> None:
     X, y = shop()
     log = FunctionTransformer(np.log1p, inverse_func=np.expm1)
     prepare = make_column_transformer((log, ["p"]), remainder="passthrough")

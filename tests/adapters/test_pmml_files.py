@@ -21,7 +21,7 @@ from secateur.rows.checking import check_labels, check_rows
 from secateur.rows.rows import apply_tree, count_classes
 
 TOWNS = ["Bonn", "Lima", "New York", "l'Île <d'Yeu>", "Ulm"]
-REFUSED = "refused"
+REJECTED = "rejected"
 
 
 def text(value: Any) -> str:
@@ -85,22 +85,22 @@ def predict(tree: Tree, row: dict[str, Any]) -> Any:
     try:
         leaf = apply_tree(tree, check_rows(tree, pd.DataFrame(columns)))[0]
     except InputError:
-        return REFUSED
+        return REJECTED
     return tree.classes[tree.leaf_class[leaf]].item()
 
 
-def assert_file_equals_pmml4s(pypmml: Any, content: str, rows: list[dict[str, Any]], *, refused: int = 0) -> Tree:
-    """A row that the tree refuses may have a prediction there; ``refused`` says how many do."""
+def assert_file_equals_pmml4s(pypmml: Any, content: str, rows: list[dict[str, Any]], *, rejected: int = 0) -> Tree:
+    """A row that the tree rejects may have a prediction there; ``rejected`` says how many do."""
     tree = read_pmml(content)
     model = pypmml.Model.fromString(content)
     too_careful = 0
     for row in rows:
         theirs, ours = next(iter(model.predict(row).values())), predict(tree, row)
-        if ours == REFUSED:
+        if ours == REJECTED:
             too_careful += theirs is not None
         else:
             assert ours == theirs, row
-    assert too_careful == refused
+    assert too_careful == rejected
     return tree
 
 
@@ -196,9 +196,9 @@ def test_trees_as_other_programs_write_them_reach_the_leaves_that_pmml4s_reaches
     takes_all = style != "R" or "height" not in content.split("<Node", 1)[1]
     assert bool(tree.accepts_missing.all()) == takes_all
     blank = [row for row in rows if (row["age"] is None or row["town"] is None) and row["town"] != "Atlantis"]
-    untaken = [row for row in blank if predict(tree, row) == REFUSED]
+    untaken = [row for row in blank if predict(tree, row) == REJECTED]
     assert not (takes_all and untaken)
-    assert_file_equals_pmml4s(pypmml, content, rows, refused=len(untaken))
+    assert_file_equals_pmml4s(pypmml, content, rows, rejected=len(untaken))
 
 
 LOW, HIGH = asks("age", "lessThan", 30.0), asks("age", "greaterOrEqual", 30.0)
@@ -216,14 +216,14 @@ def test_every_strategy_for_missing_values_is_read_or_takes_none(pypmml: Any, st
     told = {
         "lastPrediction": "so",
         "defaultChild": "no",
-        "none": "so" if no_child.startswith("returnLast") else REFUSED,
+        "none": "so" if no_child.startswith("returnLast") else REJECTED,
     }
     # PMML4S goes on with these where the standard says that there is no prediction, or another one.
     untold = (
         strategy in ("nullPrediction", "weightedConfidence", "aggregateNodes") and no_child == "returnLastPrediction"
     )
-    tree = assert_file_equals_pmml4s(pypmml, content, AGES, refused=int(untold))
-    assert predict(tree, {"age": None}) == told.get(strategy, REFUSED)
+    tree = assert_file_equals_pmml4s(pypmml, content, AGES, rejected=int(untold))
+    assert predict(tree, {"age": None}) == told.get(strategy, REJECTED)
 
 
 SHAPES: dict[str, tuple[str, dict[str, str]]] = {
@@ -275,7 +275,7 @@ def test_nodes_of_any_shape_are_read(pypmml: Any, shape: str) -> None:
     assert_file_equals_pmml4s(pypmml, document(top, **model), AGES)
 
 
-def test_two_ranges_of_one_child_are_refused() -> None:
+def test_two_ranges_of_one_child_are_rejected() -> None:
     top, model = SHAPES["either, not both"]
     with pytest.raises(UnsupportedModelError, match="takes two separate ranges of 'age'"):
         read_pmml(document(top, **model))
@@ -297,10 +297,10 @@ def test_values_that_are_not_listed_go_where_the_file_says(pypmml: Any, listed: 
             model = {"missingValueStrategy": strategy, "noTrueChildStrategy": "returnLastPrediction"}
             content = document(top, TOWN if listed else field("town"), schema, **model)
             found = [predict(read_pmml(content), row) for row in rows[-3:-1]]
-            # PMML4S takes what is not listed for missing; others take it as it is. So it is refused.
-            torn = listed and treatment == "asIs" and REFUSED in found
-            assert_file_equals_pmml4s(pypmml, content, rows, refused=2 * torn)
-            assert (REFUSED in found) == (torn or (listed and treatment == "returnInvalid"))
+            # PMML4S takes what is not listed for missing; others take it as it is. So it is rejected.
+            torn = listed and treatment == "asIs" and REJECTED in found
+            assert_file_equals_pmml4s(pypmml, content, rows, rejected=2 * torn)
+            assert (REJECTED in found) == (torn or (listed and treatment == "returnInvalid"))
 
 
 def test_categories_may_be_numbers_and_truth_values(pypmml: Any) -> None:
@@ -328,7 +328,7 @@ def test_categories_may_be_numbers_and_truth_values(pypmml: Any) -> None:
         ("", '<Interval closure="closedClosed" leftMargin="5"/>'),
     ],
 )
-def test_the_schema_fills_in_and_refuses(pypmml: Any, mining: str, inside: str) -> None:
+def test_the_schema_fills_in_and_rejects(pypmml: Any, mining: str, inside: str) -> None:
     top = node("so", "<True/>", *BELOW_30)
     fields = field("age", data_type="double", inside=inside) + TOWN
     content = document(top, fields, f'<MiningField name="age" {mining}/><MiningField name="town"/>')
@@ -488,16 +488,16 @@ BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize(("make", "sentence"), UNSUPPORTED.values(), ids=UNSUPPORTED)
-def test_what_cannot_be_read_exactly_is_refused_by_name(make: Callable[[], str], sentence: str) -> None:
+def test_what_cannot_be_read_exactly_is_rejected_by_name(make: Callable[[], str], sentence: str) -> None:
     with pytest.raises(UnsupportedModelError, match=sentence):
         read_pmml(make())
 
 
 @pytest.mark.parametrize(("make", "sentence"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_or_hostile_file_is_refused_with_a_sentence(make: Callable[[], Any], sentence: str) -> None:
-    with pytest.raises(FormatError, match=sentence) as refused:
+def test_a_broken_or_hostile_file_is_rejected_with_a_sentence(make: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(FormatError, match=sentence) as rejected:
         read_pmml(make())
-    assert len(str(refused.value).splitlines()) == 1
+    assert len(str(rejected.value).splitlines()) == 1
 
 
 def test_without_defusedxml_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

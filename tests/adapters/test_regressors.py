@@ -57,7 +57,7 @@ def test_histogram_boosting_of_one_iteration(loss: str) -> None:
     assert tree.counts[0, 0] == len(Y)
 
 
-def test_boosting_of_several_iterations_is_refused() -> None:
+def test_boosting_of_several_iterations_is_rejected() -> None:
     with pytest.raises(SecateurError, match="correct one another"):
         secateur.from_model(HistGradientBoostingRegressor(max_iter=2).fit(X, Y))
 
@@ -71,7 +71,7 @@ def test_lightgbm(objective: str) -> None:
 
 
 @pytest.mark.parametrize("options", [{"objective": "poisson"}, {"objective": "tweedie"}, {"reg_sqrt": True}])
-def test_lightgbm_that_predicts_a_function_of_its_leaves_is_refused(options: dict[str, Any]) -> None:
+def test_lightgbm_that_predicts_a_function_of_its_leaves_is_rejected(options: dict[str, Any]) -> None:
     lightgbm = pytest.importorskip("lightgbm")
     model = lightgbm.LGBMRegressor(n_estimators=1, verbose=-1, **options).fit(X, Y)
     with pytest.raises(UnsupportedModelError, match="without reg_sqrt"):
@@ -105,7 +105,7 @@ def test_catboost(grow: str, loss: str) -> None:
     check(model, model.predict)
 
 
-def test_catboost_that_predicts_an_exponential_is_refused() -> None:
+def test_catboost_that_predicts_an_exponential_is_rejected() -> None:
     catboost = pytest.importorskip("catboost")
     model = catboost.CatBoostRegressor(iterations=1, loss_function="Poisson", verbose=False, allow_writing_files=False)
     with pytest.raises(UnsupportedModelError, match="for values with one of RMSE"):
@@ -168,14 +168,14 @@ def test_a_transformed_target_is_read_in_its_own_units(how: dict[str, Any], is_p
     assert secateur.simplify(model, X, Y).tolerance == pytest.approx(Y.std() / 4)
 
 
-def test_a_target_whose_inverse_depends_on_its_neighbours_is_refused() -> None:
+def test_a_target_whose_inverse_depends_on_its_neighbours_is_rejected() -> None:
     centred = FunctionTransformer(inverse_func=lambda y: y - y.mean(), check_inverse=False)
     model = TransformedTargetRegressor(DecisionTreeRegressor(max_depth=3), transformer=centred, check_inverse=False)
     with pytest.raises(UnsupportedModelError, match="one by one"):
         secateur.from_model(model.fit(X, Y))
 
 
-def test_forests_and_several_outputs_are_refused() -> None:
+def test_forests_and_several_outputs_are_rejected() -> None:
     with pytest.raises(SecateurError, match="averaged"):
         secateur.from_model(RandomForestRegressor(n_estimators=2).fit(X, Y), tree=0)
     with pytest.raises(UnsupportedModelError, match="2 outputs"):

@@ -270,7 +270,7 @@ def test_a_model_without_names_has_none_and_takes_given_ones() -> None:
     assert from_model(model, feature_names=["a", "b", "c", "d"]).feature_names == ("a", "b", "c", "d")
 
 
-def test_names_that_contradict_the_model_are_refused() -> None:
+def test_names_that_contradict_the_model_are_rejected() -> None:
     data = load_iris(as_frame=True)
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(data.data, data.target)
     assert from_model(model, feature_names=data.feature_names).feature_names == tuple(data.feature_names)
@@ -320,7 +320,7 @@ def with_nan(X: NDArray[Any]) -> NDArray[Any]:
 
 
 @pytest.mark.parametrize("model_class", MODELS)
-def test_a_tree_fitted_without_nan_refuses_nan(model_class: type[Any]) -> None:
+def test_a_tree_fitted_without_nan_rejects_nan(model_class: type[Any]) -> None:
     model, X, y = without_missing(model_class)
     with pytest.raises(InputError, match=r"missing value in column 'x\d' \(row 0\), but as far as the tree shows"):
         secateur.simplify(model, with_nan(X), y, method="mismatch", each_leaf=True)
@@ -484,7 +484,7 @@ def test_a_tree_fitted_without_signs_has_none(signs: list[int] | None) -> None:
     assert from_model(model).monotone is None
 
 
-# What is refused.
+# What is rejected.
 
 
 def fitted(model: Any) -> Any:
@@ -492,7 +492,7 @@ def fitted(model: Any) -> Any:
     return model.fit(X, y)
 
 
-REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+REJECTED: dict[str, tuple[Callable[[], Any], str]] = {
     "an unfitted regression tree": (DecisionTreeRegressor, "This DecisionTreeRegressor is not fitted yet"),
     "an unfitted extra regression tree": (ExtraTreeRegressor, "This ExtraTreeRegressor is not fitted yet"),
     "an unfitted tree": (DecisionTreeClassifier, "This DecisionTreeClassifier is not fitted yet. Call fit first"),
@@ -510,9 +510,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_model_that_cannot_be_read_exactly_is_refused_by_name(case: str) -> None:
-    make_model, sentence = REFUSED[case]
+@pytest.mark.parametrize("case", REJECTED)
+def test_a_model_that_cannot_be_read_exactly_is_rejected_by_name(case: str) -> None:
+    make_model, sentence = REJECTED[case]
     model = make_model()
     with pytest.raises(UnsupportedModelError, match=sentence):
         from_model(model)
@@ -526,7 +526,7 @@ def test_a_tree_is_not_read_from_many(make_model: Any) -> None:
         from_model(fitted(make_model()))
 
 
-def test_a_class_instead_of_a_model_is_refused() -> None:
+def test_a_class_instead_of_a_model_is_rejected() -> None:
     with pytest.raises(UnsupportedModelError, match="Expected a fitted tree"):
         from_model(DecisionTreeClassifier)
 
@@ -540,18 +540,18 @@ def test_one_tree_of_a_forest_is_read() -> None:
 
 def test_rows_without_weight_do_not_hide_that_a_tree_was_fitted_with_nan() -> None:
     rng = np.random.default_rng(0)
-    refused = 0
+    rejected = 0
     for seed in range(60):
         X = rng.normal(size=(40, 3)).round(1)
         X[rng.random(X.shape) < 0.3] = np.nan
         y = rng.integers(0, 2, 40)
         weights = rng.integers(0, 3, 40)
         model = DecisionTreeClassifier(max_depth=2, random_state=seed).fit(X, y, sample_weight=weights)
-        refused += not secateur.from_model(model, X, sample_weight=weights).accepts_missing.all()
-    assert refused == 0 if SKLEARN >= (1, 8) else refused < 10
+        rejected += not secateur.from_model(model, X, sample_weight=weights).accepts_missing.all()
+    assert rejected == 0 if SKLEARN >= (1, 8) else rejected < 10
 
 
-def test_nan_rows_of_another_width_are_refused_before_they_are_routed() -> None:
+def test_nan_rows_of_another_width_are_rejected_before_they_are_routed() -> None:
     X = np.zeros((10, 400))
     X[5:, 399] = 1
     model = DecisionTreeClassifier().fit(X, X[:, 399] > 0)
@@ -559,7 +559,7 @@ def test_nan_rows_of_another_width_are_refused_before_they_are_routed() -> None:
         secateur.simplify(model, np.full((3, 1), np.nan), [True, False, True], method="mismatch", each_leaf=True)
 
 
-def test_a_missing_value_is_refused_for_its_own_column_though_others_had_some() -> None:
+def test_a_missing_value_is_rejected_for_its_own_column_though_others_had_some() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     y = (X[:, 0] > 0).astype(int)

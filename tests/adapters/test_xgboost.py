@@ -278,7 +278,7 @@ def test_a_number_that_stands_for_missing() -> None:
         from_model(coded)
 
 
-def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
+def test_what_cannot_be_read_is_rejected_with_a_sentence() -> None:
     X = make_rows(10)
     y = labels_of(X)
     with pytest.raises(UnsupportedModelError, match=r"This XGBClassifier is not fitted yet\. Call fit first"):
@@ -312,7 +312,7 @@ def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
         from_model(fit_one(frame, y, enable_categorical=True))
 
 
-def test_trees_that_count_less_than_whole_are_refused() -> None:
+def test_trees_that_count_less_than_whole_are_rejected() -> None:
     X = np.random.default_rng(0).normal(size=(100, 2))
     settings = {"booster": "dart", "objective": "binary:logistic", "max_depth": 3}
     model = xgboost.train(settings, xgboost.DMatrix(X, X[:, 0] > 0), 1)

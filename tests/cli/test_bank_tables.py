@@ -170,7 +170,7 @@ def test_a_policy_is_compared_row_by_row(command: str, months: Path, capsys: pyt
     ("words", "sentence"),
     [
         (("--policy", "Default if Debt > 45; otherwise Repaid"), "No column is called 'Debt'"),
-        (("--policy", "Refuse if Branch is 1001; otherwise Repaid"), "No label is called 'Refuse'"),
+        (("--policy", "Reject if Branch is 1001; otherwise Repaid"), "No label is called 'Reject'"),
         (("--policy", POLICY, "oct.json"), "and not both"),
         ((), "Name the rules to compare with, or a policy"),
     ],

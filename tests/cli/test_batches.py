@@ -40,7 +40,7 @@ def run(*arguments: Any) -> str:
     return found.output
 
 
-def refuse(*arguments: Any) -> str:
+def reject(*arguments: Any) -> str:
     found = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert isinstance(found.exception, SecateurError), found.output
     return str(found.exception)
@@ -113,11 +113,11 @@ def test_rows_without_a_label_are_left_out_and_counted(place: Path) -> None:
         (["--method", "nope"], "nope"),
     ],
 )
-def test_what_needs_all_rows_is_refused(arguments: list[str], sentence: str, place: Path) -> None:
+def test_what_needs_all_rows_is_rejected(arguments: list[str], sentence: str, place: Path) -> None:
     taken = ("--target", "y", "--model", place / "model.skops")
-    assert sentence in refuse("simplify", place / "parts", *taken, *arguments)
+    assert sentence in reject("simplify", place / "parts", *taken, *arguments)
 
 
 def test_a_tree_is_not_fitted_to_many_files(place: Path) -> None:
-    assert "pass a tree with --model" in refuse("simplify", place / "parts", "--target", "y")
-    assert "with --target" in refuse("simplify", place / "parts", "--model", place / "model.skops")
+    assert "pass a tree with --model" in reject("simplify", place / "parts", "--target", "y")
+    assert "with --target" in reject("simplify", place / "parts", "--model", place / "model.skops")

@@ -1,4 +1,4 @@
-"""Rules that somebody changed are refused wherever their numbers would be shown or used."""
+"""Rules that somebody changed are rejected wherever their numbers would be shown or used."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def changed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.mark.parametrize(
     "call", [["export", "--format", "text"], ["explain", "--row", "x=1"], ["report"], ["diff"], ["audit"]]
 )
-def test_other_commands_refuse_them(changed: Path, call: list[str], tmp_path: Path) -> None:
+def test_other_commands_reject_them(changed: Path, call: list[str], tmp_path: Path) -> None:
     more = {
         "diff": [str(changed)],
         "audit": [str(changed), "--target", "y"],

@@ -1,4 +1,4 @@
-"""``secateur diagnose``: what it prints, writes and refuses."""
+"""``secateur diagnose``: what it prints, writes and rejects."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(*arguments: Any) -> str:
     return found.stdout
 
 
-def refuse(*arguments: Any) -> str:
+def reject(*arguments: Any) -> str:
     found = CliRunner().invoke(app, ["diagnose", *(str(argument) for argument in arguments)])
     assert isinstance(found.exception, SecateurError), found.output
     return str(found.exception)
@@ -116,7 +116,7 @@ def test_files_hold_what_their_ending_says(place: Path, tmp_path: Path) -> None:
     assert [line["condition"] for line in lines] == [one["condition"] for one in listed]
     assert [line["presumption"] for line in lines] == [one["presumption"] or "" for one in listed]
     assert (tmp_path / "d.txt").read_text().startswith("Rule 2 (leaf ")
-    assert "d.txt exists already" in refuse(*taken, "-o", tmp_path / "d.txt")
+    assert "d.txt exists already" in reject(*taken, "-o", tmp_path / "d.txt")
     run(*taken, "-o", tmp_path / "d.txt", "--force")
 
 
@@ -149,5 +149,5 @@ def test_mistakes_get_a_sentence(place: Path, tmp_path: Path) -> None:
         (*taken, "-o", tmp_path / "d.json", "--json"): "--json prints to the screen",
         (*taken, "-o", tmp_path / "d.csv", "--pairs"): "leave --pairs and --overlaps out, or write .json",
     }.items():
-        assert sentence in refuse(*arguments)
+        assert sentence in reject(*arguments)
     assert not list(tmp_path.iterdir())

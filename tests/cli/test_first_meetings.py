@@ -51,9 +51,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("words", [("--target", "target"), ()])
 def test_a_model_that_is_no_tree_is_for_approximate(place: Path, words: tuple[str, ...]) -> None:
     table = (place / "tumours.csv",) if words else ()
-    refused = invoke("simplify", *table, *words, "--model", place / "line.skops")
-    assert "found LogisticRegression. `secateur approximate MODEL DATA`" in str(refused.exception)
-    assert "from_model" not in str(refused.exception)
+    rejected = invoke("simplify", *table, *words, "--model", place / "line.skops")
+    assert "found LogisticRegression. `secateur approximate MODEL DATA`" in str(rejected.exception)
+    assert "from_model" not in str(rejected.exception)
 
 
 @pytest.mark.parametrize("content", ["hello", '{"format": "secateur-rules", ', '{"a": 1}', "[1, 2]"])

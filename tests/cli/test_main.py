@@ -245,8 +245,8 @@ def test_what_faithful_protects_goes_only_when_asked(tmp_path: Path) -> None:
         for more in ((), ("--no-protect",))
     ]
     assert left[1] < left[0]
-    refused = invoke("simplify", "--method", "mismatch", "--no-protect")
-    assert "does not read protect; 'faithful' does" in str(refused.exception)
+    rejected = invoke("simplify", "--method", "mismatch", "--no-protect")
+    assert "does not read protect; 'faithful' does" in str(rejected.exception)
 
 
 # Help.
@@ -387,7 +387,7 @@ def test_the_installed_script_simplifies() -> None:
 
 
 @pytest.mark.long
-def test_the_installed_script_refuses_without_a_traceback() -> None:
+def test_the_installed_script_rejects_without_a_traceback() -> None:
     found = run_script("simplify", "--method", "sibbling")
     assert found.returncode == 2
     assert found.stdout == ""

@@ -138,7 +138,7 @@ def test_types_that_are_not_trusted_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("field", "value"), [("left_child", 10**6), ("right_child", -7), ("feature", 99)])
-def test_a_forged_tree_is_refused_before_it_is_used(field: str, value: int, tmp_path: Path) -> None:
+def test_a_forged_tree_is_rejected_before_it_is_used(field: str, value: int, tmp_path: Path) -> None:
     """A skops file whose tree points outside its arrays: scikit-learn would read memory that is not its own."""
     nodes = MODEL.tree_.__getstate__()["nodes"].copy()
     nodes[field][0] = value
@@ -212,7 +212,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("case", FORGED)
-def test_a_model_whose_tree_does_not_fit_it_is_refused(case: str, tmp_path: Path) -> None:
+def test_a_model_whose_tree_does_not_fit_it_is_rejected(case: str, tmp_path: Path) -> None:
     """scikit-learn looks at the model's number of columns, and then follows the tree."""
     make, sentence = FORGED[case]
     path = write(tmp_path / "m.skops", dump_model(make()))
@@ -244,7 +244,7 @@ def test_honest_models_are_not_taken_for_forged(model: Any, labels: Any, tmp_pat
     assert (loaded.predict(X) == fitted.predict(X)).all()
 
 
-REFUSED: dict[str, tuple[bytes, str]] = {
+REJECTED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "is empty"),
     "text": (b"age,ward\n1,2\n", "is no model: expected a .skops file, a tree or rules as JSON"),
     "a zip": (b"PK\x03\x04nonsense", "is a zip file, but no model that skops wrote"),
@@ -257,12 +257,12 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_model_is_refused_in_one_sentence(case: str, tmp_path: Path) -> None:
-    content, sentence = REFUSED[case]
-    with pytest.raises(SecateurError, match=sentence) as refused:
+@pytest.mark.parametrize("case", REJECTED)
+def test_what_is_no_model_is_rejected_in_one_sentence(case: str, tmp_path: Path) -> None:
+    content, sentence = REJECTED[case]
+    with pytest.raises(SecateurError, match=sentence) as rejected:
         load_model(write(tmp_path / "m", content), trust_pickle=True)
-    assert len(str(refused.value).splitlines()) == 1
+    assert len(str(rejected.value).splitlines()) == 1
 
 
 def test_files_that_are_not_there_are_said_to_be_absent(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_rules_are_told_from_other_json(tmp_path: Path) -> None:
         load_rules(write(tmp_path / "bytes.json", b"\xff\xfe\x00"))
 
 
-def test_a_forest_is_refused() -> None:
+def test_a_forest_is_rejected() -> None:
     forest = RandomForestClassifier(3, random_state=0).fit(X, Y)
     for model in (forest, make_pipeline(StandardScaler(), forest)):
         with pytest.raises(UnsupportedModelError, match="of several trees, and this is about one tree"):

@@ -55,20 +55,20 @@ def test_nothing_to_write_is_no_mistake() -> None:
     write_files({})
 
 
-def test_half_of_a_character_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_half_of_a_character_is_rejected_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"b: its text holds '\\ud800', half of a character"):
         write_files({tmp_path / "a": "a", tmp_path / "b": "x\ud800"})
     assert not list(tmp_path.iterdir())
 
 
-def test_two_names_of_one_file_are_refused(tmp_path: Path) -> None:
+def test_two_names_of_one_file_are_rejected(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "t")
     with pytest.raises(InputError, match="Two outputs would go to"):
         check_outputs(tmp_path / "t", tmp_path / "link")
     assert [entry.name for entry in tmp_path.iterdir()] == ["link"]
 
 
-def test_outputs_that_cannot_be_written_are_refused_before_the_work(tmp_path: Path) -> None:
+def test_outputs_that_cannot_be_written_are_rejected_before_the_work(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.touch()
     check_outputs(there, force=True)
@@ -128,12 +128,12 @@ def test_no_output_is_an_input_by_whatever_name(tmp_path: Path, monkeypatch: pyt
         "diagnose --model in.json -o {}",
     ],
 )
-def test_every_command_that_writes_refuses_to_write_over_what_it_reads(
+def test_every_command_that_writes_rejects_to_write_over_what_it_reads(
     arguments: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     read = next(word for word in arguments.split() if word.startswith("in."))
-    Path(read).write_text("neither a table nor rules: it is refused before anything is read")
+    Path(read).write_text("neither a table nor rules: it is rejected before anything is read")
     other = "same" + (".csv" if "diagnose" in arguments else ".json" if "json" in arguments else ".html")
     os.link(read, other)
     ended = CliRunner().invoke(app, [*arguments.format(other).split(), "--force"])

@@ -1,4 +1,4 @@
-"""Wrong files and options are refused in words that a person can use."""
+"""Wrong files and options are rejected in words that a person can use."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from secateur.cli.app import make_app
 
 
-def refuse(*arguments: object) -> str:
-    """Give the sentence with which the command line refuses."""
+def reject(*arguments: object) -> str:
+    """Give the sentence with which the command line rejects."""
     result = CliRunner().invoke(make_app(), [str(word) for word in arguments])
     assert result.exit_code != 0
     said = result.output if isinstance(result.exception, SystemExit) else str(result.exception)
@@ -21,7 +21,7 @@ def refuse(*arguments: object) -> str:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("refusals")
+    place = tmp_path_factory.mktemp("rejections")
     rows = pd.DataFrame({f"c{i}": [i * row % 7 for row in range(60)] for i in range(11)})
     rows["status"] = ["late" if row % 7 > 3 else "paid" for row in range(60)]
     rows.to_csv(place / "rows.csv", index=False)
@@ -43,30 +43,30 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("option", OPTIONS)
-def test_an_option_is_refused_in_plain_words(place: Path, option: tuple[str, str]) -> None:
-    said = refuse("simplify", place / "rows.csv", "--target", "status", *option)
+def test_an_option_is_rejected_in_plain_words(place: Path, option: tuple[str, str]) -> None:
+    said = reject("simplify", place / "rows.csv", "--target", "status", *option)
     assert OPTIONS[option] in said
     assert "Input should" not in said
 
 
 def test_what_is_no_table_is_told_by_its_name(place: Path) -> None:
     asked = ("--target", "status")
-    assert "page.html is a web page or another XML file" in refuse("simplify", place / "page.html", *asked)
-    assert "holds a tree or rules of secateur, not a table" in refuse("simplify", place / "rules.json", *asked)
+    assert "page.html is a web page or another XML file" in reject("simplify", place / "page.html", *asked)
+    assert "holds a tree or rules of secateur, not a table" in reject("simplify", place / "rules.json", *asked)
 
 
 def test_a_column_without_a_name_is_named_by_its_place(place: Path) -> None:
     asked = ["simplify", str(place / "bare.csv"), "--target", "12", "--json"]
     assert CliRunner().invoke(make_app(), asked).exit_code == 0
-    said = refuse("simplify", place / "bare.csv", "--target", "13")
+    said = reject("simplify", place / "bare.csv", "--target", "13")
     assert "Its columns are 'column_1', 'column_2'" in said
     assert said.endswith("…, 'column_11' and 'column_12'.")
 
 
-def test_a_table_of_very_many_texts_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_table_of_very_many_texts_is_rejected_at_once(tmp_path: Path) -> None:
     rows = pd.DataFrame({f"c{i}": ["a", "b", "a", "c"] for i in range(1_001)} | {"status": ["late", "paid"] * 2})
     rows.to_csv(tmp_path / "wide.csv", index=False)
-    said = refuse("simplify", tmp_path / "wide.csv", "--target", "status")
+    said = reject("simplify", tmp_path / "wide.csv", "--target", "status")
     assert "has 1,001 columns of texts, and at most 1,000 are read as categories or dates: leave columns out" in said
 
 

@@ -1,4 +1,4 @@
-"""Numbers as targets on the command line: said in one line, with their units, and what is about classes refused."""
+"""Numbers as targets on the command line: said in one line, with their units, and what is about classes rejected."""
 
 from __future__ import annotations
 

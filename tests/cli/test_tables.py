@@ -182,8 +182,8 @@ def test_the_class_of_otherwise_is_chosen(files: Path) -> None:
                 node = content["rules"]["sections"][line["section"]]
                 first, last = (int(runs[node]) for runs in tree.leaf_runs)
                 assert line["prediction"] == label or label not in leaves["predictions"][first:last]
-    refused = invoke(*run(files), "--otherwise", "repayed")
-    assert "Did you mean 'repaid'?" in str(refused.exception)
+    rejected = invoke(*run(files), "--otherwise", "repayed")
+    assert "Did you mean 'repaid'?" in str(rejected.exception)
 
 
 @pytest.mark.parametrize(
@@ -204,9 +204,9 @@ def test_the_class_of_otherwise_is_chosen(files: Path) -> None:
     ],
 )
 def test_options_that_could_be_misread_are_rejected(options: tuple[str, ...], sentence: str, files: Path) -> None:
-    refused = invoke(*run(files), *options)
-    assert isinstance(refused.exception, ParameterError)
-    assert sentence in str(refused.exception)
+    rejected = invoke(*run(files), *options)
+    assert isinstance(rejected.exception, ParameterError)
+    assert sentence in str(rejected.exception)
 
 
 def test_a_budget_is_of_the_list_and_a_conflict_of_the_method(files: Path) -> None:
@@ -221,9 +221,9 @@ def test_a_budget_is_of_the_list_and_a_conflict_of_the_method(files: Path) -> No
     assert (both["method"], both["budget"], both["parameters"]["max_conflict"]) == ("budgeted", 0.2, 0.1)
 
 
-def test_a_budget_without_rows_is_refused(files: Path) -> None:
-    refused = invoke("simplify", "--model", files / "model.skops", "--budget", "0.01")
-    assert str(refused.exception) == "A budget is spent on training rows: name DATA, or leave out --budget."
+def test_a_budget_without_rows_is_rejected(files: Path) -> None:
+    rejected = invoke("simplify", "--model", files / "model.skops", "--budget", "0.01")
+    assert str(rejected.exception) == "A budget is spent on training rows: name DATA, or leave out --budget."
 
 
 @pytest.mark.parametrize("method", secateur.METHODS)
@@ -358,7 +358,7 @@ def test_what_the_table_shows_is_a_stated_fact_unless_no_facts_are_taken(files: 
     assert "age <= 99" in stated
 
 
-def test_options_that_would_do_nothing_are_refused(files: Path) -> None:
+def test_options_that_would_do_nothing_are_rejected(files: Path) -> None:
     for arguments, words in (
         (("report", files / "rules.json", "-o", files / "no.html", "--method", "exact"), "holds rules already"),
         (("simplify", "--table", "weather", "--holdout", "0.5"), "are about rows of DATA"),
@@ -655,7 +655,7 @@ def test_compare_has_every_method_with_the_numbers_of_its_audit(files: Path) -> 
 
 
 @pytest.mark.parametrize("command", ["simplify", "diagnose", "compare"])
-def test_what_is_about_fitting_is_refused_with_a_model(command: str, files: Path) -> None:
+def test_what_is_about_fitting_is_rejected_with_a_model(command: str, files: Path) -> None:
     asked = (command, files / "loans.csv", "--target", "outcome", "--model", files / "model.skops")
     for option in (("--max-depth", "3"), ("--min-rows", "9"), ("--balanced",), ("--keep", "age")):
         result = invoke(*asked, *option)
@@ -936,7 +936,7 @@ def test_text_that_no_split_asks_for_stays_as_the_model_got_it(tmp_path: Path) -
     assert checked.exit_code == 0, checked.output
 
 
-def test_what_the_system_refuses_is_one_sentence(tmp_path: Path) -> None:
+def test_what_the_system_rejects_is_one_sentence(tmp_path: Path) -> None:
     done = subprocess.run([SCRIPT, "verify", "x" * 300], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("Error: ")

@@ -150,7 +150,7 @@ def test_a_summary_that_would_be_too_large_says_how_large() -> None:
     assert rules == secateur.simplify(model, X, y, method="exact", each_leaf=True)
 
 
-def test_evidence_of_another_tree_or_method_is_refused(fitted: tuple[Any, Any, Any]) -> None:
+def test_evidence_of_another_tree_or_method_is_rejected(fitted: tuple[Any, Any, Any]) -> None:
     model, X, y = fitted
     other = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
     evidence = collect_evidence(model, X, y)
@@ -170,7 +170,7 @@ def test_evidence_of_another_tree_or_method_is_refused(fitted: tuple[Any, Any, A
         secateur.simplify(model, evidence={}, method="mismatch", each_leaf=True)
 
 
-def test_a_damaged_file_of_evidence_is_refused(fitted: tuple[Any, Any, Any]) -> None:
+def test_a_damaged_file_of_evidence_is_rejected(fitted: tuple[Any, Any, Any]) -> None:
     model, X, y = fitted
     content = collect_evidence(model, X, y).to_bytes()
     for damaged in (b"", b"PK", content[:-40], content[:200] + b"x" + content[201:]):

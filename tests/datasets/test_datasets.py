@@ -58,14 +58,14 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
         load("iris")
 
 
-def test_a_damaged_file_is_refused(data_dir: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_rejected(data_dir: str, tmp_path: Path) -> None:
     text = (Path(data_dir) / "german.data").read_text()
     (tmp_path / "german.data").write_text(text.replace("A11", "A12", 1))
     with pytest.raises(InputError, match=r"not the published file of german: its sha256 starts with"):
         load("german", tmp_path)
 
 
-def test_a_file_of_the_wrong_shape_is_refused(data_dir: str, tmp_path: Path) -> None:
+def test_a_file_of_the_wrong_shape_is_rejected(data_dir: str, tmp_path: Path) -> None:
     path = tmp_path / "german.data"
     lines = (Path(data_dir) / "german.data").read_text().splitlines()
     path.write_text("\n".join(lines[:900]))
@@ -122,7 +122,7 @@ def test_a_file_is_downloaded_once_and_then_found_in_the_cache(
     assert published.find_file("german", source, None) == cache / "german.data"
 
 
-def test_a_download_with_the_wrong_hash_is_refused_and_not_kept(cache: Path, server: tuple[str, Path]) -> None:
+def test_a_download_with_the_wrong_hash_is_rejected_and_not_kept(cache: Path, server: tuple[str, Path]) -> None:
     address, root = server
     (root / "german.data").write_text("something else")
     source = replace(published.PUBLISHED["german"], url=f"{address}/german.data")

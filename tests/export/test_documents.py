@@ -289,12 +289,12 @@ def test_rules_are_written_by_keyword_options() -> None:
         ("frame", {"library": "arrow"}, "found 'arrow'"),
     ],
 )
-def test_an_option_that_does_not_fit_is_refused(name: str, options: dict[str, Any], message: str) -> None:
+def test_an_option_that_does_not_fit_is_rejected(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         write_rules(ward_rules(), name, **options)
 
 
-def test_an_unknown_format_is_refused() -> None:
+def test_an_unknown_format_is_rejected() -> None:
     with pytest.raises(ParameterError, match=r"no format 'excel'; choose one of sql, sql-check, python"):
         find_format("excel")
     with pytest.raises(ParameterError, match="Did you mean 'markdown'"):

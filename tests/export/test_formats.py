@@ -102,7 +102,7 @@ def test_a_frame_has_a_row_for_each_line(rules: secateur.Rules, library: str, fo
     assert list(frame["training_support"]) == [line.support for line in rules.lines]
 
 
-def test_an_unknown_frame_library_is_refused(rules: secateur.Rules) -> None:
+def test_an_unknown_frame_library_is_rejected(rules: secateur.Rules) -> None:
     with pytest.raises(ParameterError, match="library='pandas' or library='polars', found 'arrow'"):
         rules.to_frame("arrow")
 
@@ -248,7 +248,7 @@ DAMAGE_OF_LISTS = [
         *(("list", *damage) for damage in DAMAGE_OF_LISTS),
     ],
 )
-def test_a_damaged_file_is_refused_with_a_sentence(
+def test_a_damaged_file_is_rejected_with_a_sentence(
     rules: secateur.Rules, iris: secateur.Rules, form: str, change: Any, message: str, worded: bool
 ) -> None:
     content = _write(iris if form == "list" else rules, worded=worded)
@@ -379,7 +379,7 @@ def test_json_is_read_as_it_was_written(form: str, data: st.DataObject) -> None:
     assert [line.heading for line in again.lines] == [line.heading for line in rules.lines]
 
 
-def test_what_is_not_json_is_refused() -> None:
+def test_what_is_not_json_is_rejected() -> None:
     with pytest.raises(FormatError, match="it is not JSON"):
         secateur.Rules.from_json("{")
     with pytest.raises(FormatError, match="found 'list'"):
@@ -517,7 +517,7 @@ def test_the_json_holds_what_users_see(form: str, data: st.DataObject) -> None:
     ],
 )
 @pytest.mark.parametrize("target", ["JSON", "ONNX"])
-def test_half_a_character_is_refused_in_a_sentence(target: str, changes: dict[str, Any]) -> None:
+def test_half_a_character_is_rejected_in_a_sentence(target: str, changes: dict[str, Any]) -> None:
     if target == "ONNX":
         pytest.importorskip("onnx")
     tree = replace(ward_rules().tree, accepts_missing=np.array([False, False]), **changes)

@@ -19,7 +19,7 @@ from export.forms import both_forms, in_form, list_settings, probes_of
 from exported_rules import hostile_rules, ward_rules
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from probing_rows import REFUSED, make_probe, numbers_at_limits
+from probing_rows import REJECTED, make_probe, numbers_at_limits
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.pipeline import make_pipeline
@@ -39,7 +39,7 @@ from secateur.rules.decision_list import make_decision_list
 def test_the_list_behind_all_exports_is_what_predict_and_apply_do(form: str, data: st.DataObject) -> None:
     probe = data.draw(probes_of(form))
     rules, tree = probe.rules, probe.rules.tree
-    taken = [(row, answer) for row, answer in zip(probe.rows, probe.answers, strict=True) if answer != REFUSED]
+    taken = [(row, answer) for row, answer in zip(probe.rows, probe.answers, strict=True) if answer != REJECTED]
     assume(taken)
     frame = pd.DataFrame({name: np.array([row[name] for row, _ in taken], dtype=object) for name in probe.names})
     for feature, name in enumerate(probe.names):

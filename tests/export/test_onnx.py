@@ -115,13 +115,13 @@ def test_a_category_that_is_a_decimal_number_may_be_missing() -> None:
 
 
 @both_forms
-def test_a_category_that_a_pipeline_refuses_has_no_rule(form: str) -> None:
+def test_a_category_that_a_pipeline_rejects_has_no_rule(form: str) -> None:
     probe = probe_in_form(form, closed_probe())
     assert run(probe) == probe.answers
 
 
 @both_forms
-def test_rules_that_ask_nothing_are_refused(form: str) -> None:
+def test_rules_that_ask_nothing_are_rejected(form: str) -> None:
     tree = ward_rules().tree
     same = replace(tree, leaf_class=np.where(tree.is_leaf, 0, -1))
     # Leaves of one class whose shares differ are lines of their own, unless only classes are kept.
@@ -137,7 +137,7 @@ def test_without_onnx_the_message_says_what_to_install(monkeypatch: pytest.Monke
         rules_to_onnx(hostile_rules())
 
 
-def test_a_tree_that_refuses_nothing_is_a_model_too() -> None:
+def test_a_tree_that_rejects_nothing_is_a_model_too() -> None:
     tree = make_tree(
         children_left=[1, -1, -1],
         children_right=[2, -1, -1],

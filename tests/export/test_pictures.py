@@ -95,7 +95,7 @@ def test_the_tree_is_drawn_whole_or_folded(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize("depth", [0, -1, 1.5, True, "3"])
-def test_a_depth_that_is_none_is_refused(depth: Any) -> None:
+def test_a_depth_that_is_none_is_rejected(depth: Any) -> None:
     model, X, y = hostile_problem()
     with pytest.raises(ParameterError, match="Expected max_depth as a whole number from 1 on"):
         secateur.simplify(model, X, y, each_leaf=True).plot_tree(depth)

@@ -311,10 +311,10 @@ def test_texts_that_mean_a_blank_are_blanks(postgres: Any) -> None:
     wanted = [row | {"ward": None if row["ward"] in ("N/A", "") else row["ward"]} for row in rows]
     probe = make_probe(rules, rows)._replace(answers=make_probe(rules, wanted).answers)
     assert labels_of(probe) == ["home", "back", "back", "back", "back", "back"]
-    refusing = secateur.simplify(
+    rejecting = secateur.simplify(
         replace(rules.tree, accepts_missing=np.array([False, False])), method="none", each_leaf=True
     )
-    strict = make_probe(refusing, rows)._replace(answers=make_probe(refusing, wanted).answers)
+    strict = make_probe(rejecting, rows)._replace(answers=make_probe(rejecting, wanted).answers)
     assert labels_of(strict) == ["home", "back", None, None, None, "back"]
     for one in (probe, strict):
         for database, answers in run_everywhere(postgres, one, blanks=["N/A", ""]).items():

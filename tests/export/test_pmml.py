@@ -81,7 +81,7 @@ def test_a_pipeline_is_asked_in_its_own_columns(pypmml: Any, form: str) -> None:
     prepare = make_column_transformer(
         (KBinsDiscretizer(5, encode="ordinal"), ["dose"]),
         (FunctionTransformer(np.log, feature_names_out="one-to-one"), ["pay"]),
-        (OneHotEncoder(), ["ward"]),  # which refuses what it does not know
+        (OneHotEncoder(), ["ward"]),  # which rejects what it does not know
     )
     model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y)
     rules = in_form(form, secateur.simplify(model, frame, y, method="mismatch", each_leaf=True))
@@ -98,7 +98,7 @@ def test_a_pipeline_is_asked_in_its_own_columns(pypmml: Any, form: str) -> None:
 
 
 @both_forms
-def test_a_category_that_a_pipeline_refuses_has_no_rule(pypmml: Any, form: str) -> None:
+def test_a_category_that_a_pipeline_rejects_has_no_rule(pypmml: Any, form: str) -> None:
     probe = probe_in_form(form, closed_probe())
     assert run(pypmml, probe) == confidences(probe)
 
@@ -116,13 +116,13 @@ def test_hostile_names_and_labels_are_data(pypmml: Any, numbers: bool, form: str
     assert run(pypmml, probe) == confidences(probe)
 
 
-def test_names_that_xml_cannot_hold_are_refused() -> None:
+def test_names_that_xml_cannot_hold_are_rejected() -> None:
     rules = secateur.simplify(replace(ward_rules().tree, feature_names=("a\0b", "ward")), method="none", each_leaf=True)
     with pytest.raises(ParameterError, match="holds a character that XML cannot hold"):
         rules_to_pmml(rules)
 
 
-def test_labels_of_several_types_are_refused() -> None:
+def test_labels_of_several_types_are_rejected() -> None:
     rules = secateur.simplify(
         replace(ward_rules().tree, categories=(None, ("A", 2, "C"))), method="none", each_leaf=True
     )
@@ -130,7 +130,7 @@ def test_labels_of_several_types_are_refused() -> None:
         rules_to_pmml(rules)
 
 
-def test_categories_that_are_fractions_are_refused() -> None:
+def test_categories_that_are_fractions_are_rejected() -> None:
     rules = secateur.simplify(
         replace(ward_rules().tree, categories=(None, (0.1, 0.5, 3.0))), method="none", each_leaf=True
     )

@@ -17,7 +17,7 @@ from export.forms import both_forms, in_form, probe_in_form, probes_of
 from exported_rules import HOSTILE, hostile_rules, ward_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from probing_rows import REFUSED, Probe, closed_probe, fitted_probe, make_probe
+from probing_rows import REJECTED, Probe, closed_probe, fitted_probe, make_probe
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -92,17 +92,17 @@ def test_numbers_of_any_type_are_compared_alike() -> None:
     assert predict({"age": np.nextafter(np.float32(limit), np.float32(1)), "ward": "A"})[1] == 3
 
 
-def test_a_row_that_the_tree_refuses_gets_nothing() -> None:
+def test_a_row_that_the_tree_rejects_gets_nothing() -> None:
     predict = load(rules_to_python(ward_rules()))
-    for refused in (None, math.nan, math.inf, -math.inf, 1e39):
-        assert predict({"age": refused, "ward": "A"}) == REFUSED
+    for rejected in (None, math.nan, math.inf, -math.inf, 1e39):
+        assert predict({"age": rejected, "ward": "A"}) == REJECTED
     assert predict({"age": 0.1, "ward": math.nan}) == ("back", 2, 0.9)
     with pytest.raises(KeyError, match="ward"):
         predict({"age": 0.1})
 
 
 @both_forms
-def test_a_category_that_a_pipeline_refuses_has_no_rule(form: str) -> None:
+def test_a_category_that_a_pipeline_rejects_has_no_rule(form: str) -> None:
     probe = probe_in_form(form, closed_probe())
     predict = load(rules_to_python(probe.rules))
     assert [predict(row) for row in probe.rows] == probe.answers
@@ -190,7 +190,7 @@ def test_the_function_has_the_name_that_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "class", "x=1;import os", 3, "_find_codes", *RESERVED])
-def test_a_name_that_no_function_can_have_is_refused(name: Any) -> None:
+def test_a_name_that_no_function_can_have_is_rejected(name: Any) -> None:
     with pytest.raises(ParameterError, match="Expected a name that a Python function can have"):
         rules_to_python(ward_rules(), name=name)
 
@@ -210,7 +210,7 @@ def test_all_that_a_function_uses_is_reserved() -> None:
 
 
 @pytest.mark.parametrize("name", ["__debug__", "\ufb02oat", "\uff4e\uff50", "1st", "class"])
-def test_names_that_python_reads_otherwise_are_refused(name: str) -> None:
+def test_names_that_python_reads_otherwise_are_rejected(name: str) -> None:
     with pytest.raises(ParameterError, match="Expected a name that a Python function can have"):
         ward_rules().to_python(name=name)
 

@@ -182,7 +182,7 @@ def test_a_forest_is_written_tree_by_tree() -> None:
     assert all(is_unsat(rules) for rules in forest)
 
 
-def test_rules_without_an_order_are_refused() -> None:
+def test_rules_without_an_order_are_rejected() -> None:
     X, y = load_iris(return_X_y=True)
     tree = secateur.from_model(DecisionTreeClassifier(random_state=0).fit(X, y))
     rules = replace(secateur.simplify(tree, X, y, method="mismatch", each_leaf=True))

@@ -26,7 +26,7 @@ from export.forms import FORMS, both_forms, in_form, probe_in_form, probes_of
 from exported_rules import HOSTILE, hostile_rules, ward_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from probing_rows import REFUSED, Probe, closed_probe, fitted_probe, make_probe, numbers_at_limits
+from probing_rows import REJECTED, Probe, closed_probe, fitted_probe, make_probe, numbers_at_limits
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.impute import SimpleImputer
@@ -253,7 +253,7 @@ def test_a_pipeline_is_asked_in_its_own_columns(postgres: Any, form: str) -> Non
         (KBinsDiscretizer(5, encode="ordinal"), ["dose"]),
         (FunctionTransformer(np.log, feature_names_out="one-to-one"), ["pay"]),
         (OneHotEncoder(handle_unknown="ignore"), ["ward"]),
-        (OneHotEncoder(), ["kind"]),  # which refuses what it does not know
+        (OneHotEncoder(), ["kind"]),  # which rejects what it does not know
     )
     model = make_pipeline(prepare, DecisionTreeClassifier(random_state=0)).fit(frame, y)
     rules = in_form(form, secateur.simplify(model, frame, y, method="mismatch", each_leaf=True))
@@ -282,7 +282,7 @@ def test_a_pipeline_is_asked_in_its_own_columns(postgres: Any, form: str) -> Non
             rows += [{**usual, column.name: value} for value in numbers_at_limits(listed, place)]
     probe = make_probe(rules, rows)
     assert {column.name for column in listed.columns} == set(frame)
-    assert probe.answers.count(REFUSED) > 3
+    assert probe.answers.count(REJECTED) > 3
     assert [number - 1 for _, number, _ in probe.answers[: len(frame)] if number] == rules.apply(frame).tolist()
     assert run_duckdb(probe, rules_to_sql(rules)) == probe.answers
     assert run_sqlite(probe, rules_to_sql(rules, "sqlite")) == probe.answers
@@ -290,9 +290,9 @@ def test_a_pipeline_is_asked_in_its_own_columns(postgres: Any, form: str) -> Non
 
 
 @both_forms
-def test_a_category_that_a_pipeline_refuses_has_no_rule(postgres: Any, form: str) -> None:
+def test_a_category_that_a_pipeline_rejects_has_no_rule(postgres: Any, form: str) -> None:
     probe = probe_in_form(form, closed_probe())
-    assert REFUSED in probe.answers
+    assert REJECTED in probe.answers
     for dialect in ("duckdb", "postgres", "sqlite"):
         assert run(dialect, postgres, probe, rules_to_sql(probe.rules, dialect)) == probe.answers
 
@@ -346,7 +346,7 @@ def test_categories_may_be_numbers_or_truth_values(postgres: Any, labels: tuple[
 
 def test_categories_may_be_stored_as_an_enumeration(postgres: Any) -> None:
     probe = make_probe(ward_rules(), [{"age": 0.1, "ward": ward} for ward in ("A", "B", "elsewhere", None)])
-    create = "CREATE TYPE place AS ENUM ('A', 'B', 'elsewhere')"  # which has no C, and would refuse to compare with it
+    create = "CREATE TYPE place AS ENUM ('A', 'B', 'elsewhere')"  # which has no C, and would reject to compare with it
     table = 'CREATE TABLE "rows" ("row number" INT, "age" DOUBLE PRECISION, "ward" place)'
     with duckdb.connect() as database:
         database.execute(create)
@@ -635,7 +635,7 @@ def test_raw_amounts_and_dates_are_read_by_databases_as_by_predict(step: str, or
             rules.to_sql(other)
 
 
-def test_text_among_the_truth_values_of_sqlite_is_refused() -> None:
+def test_text_among_the_truth_values_of_sqlite_is_rejected() -> None:
     rules = secateur.simplify(
         replace(ward_rules().tree, categories=(None, (True, False))), method="none", each_leaf=True
     )
@@ -688,7 +688,7 @@ def test_dialects_have_the_names_that_people_use(alias: str) -> None:
     assert rules_to_sql(ward_rules(), alias.upper()) == rules_to_sql(ward_rules(), ALIASES[alias])
 
 
-# --- What is refused -------------------------------------------------------------------------------------------------
+# --- What is rejected -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -706,25 +706,25 @@ def test_dialects_have_the_names_that_people_use(alias: str) -> None:
         ({"table": f"a{Generator.SENTINEL_LINE_BREAK}b"}, "holds a character that SQL text cannot hold"),
     ],
 )
-def test_a_wrong_argument_is_refused_with_a_sentence(arguments: dict[str, Any], message: str) -> None:
+def test_a_wrong_argument_is_rejected_with_a_sentence(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=re.escape(message)):
         rules_to_sql(ward_rules(), **arguments)
 
 
-def test_names_that_are_one_name_to_a_database_are_refused() -> None:
+def test_names_that_are_one_name_to_a_database_are_rejected() -> None:
     rules = secateur.simplify(replace(ward_rules().tree, feature_names=("Age", "age")), method="none", each_leaf=True)
     with pytest.raises(ParameterError, match="'Age' and 'age' have the same name in DuckDB"):
         rules_to_sql(rules)
     assert '"Age"' in rules_to_sql(rules, "postgres")
 
 
-def test_a_column_without_a_name_is_refused() -> None:
+def test_a_column_without_a_name_is_rejected() -> None:
     rules = secateur.simplify(replace(ward_rules().tree, feature_names=("", "age")), method="none", each_leaf=True)
     with pytest.raises(ParameterError, match="a column without a name"):
         rules_to_sql(rules)
 
 
-def test_categories_of_several_types_are_refused() -> None:
+def test_categories_of_several_types_are_rejected() -> None:
     rules = secateur.simplify(
         replace(ward_rules().tree, categories=(None, ("A", 2, "C"))), method="none", each_leaf=True
     )

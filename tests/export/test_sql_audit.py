@@ -19,7 +19,7 @@ from exported_rules import HOSTILE, hostile_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_settings import own_settings
-from probing_rows import METHODS, asked_rows, fitted_probe, refusing_columns
+from probing_rows import METHODS, asked_rows, fitted_probe, rejecting_columns
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.pipeline import make_pipeline
@@ -96,7 +96,7 @@ def cases(draw: st.DrawFn, form: str) -> Case:
     )
     leaves = simplify(tree, method="none", each_leaf=True)
     if tree.dtype == "float64" and draw(st.booleans()):  # as all trees are that stand behind pipelines
-        known = replace(tree, columns=draw(refusing_columns(tree)))
+        known = replace(tree, columns=draw(rejecting_columns(tree)))
         rules, leaves = replace(rules, tree=known), replace(leaves, tree=known)
     rows = draw(asked_rows(leaves))
     labels = draw(strategies.lists_of(st.sampled_from(tree.classes.tolist()), len(rows)))
@@ -132,15 +132,15 @@ def add_covered(counts: AuditCounts, rules: Rules, groups: Any, asked: list[int]
 
 
 def assert_same_counts(case: Case, statement: Any, groups: Any, asked: list[int]) -> None:
-    assert all((group["refused"] is None) == bool(group["taken"]) for group in groups)
-    refused = [group for group in groups if not group["taken"]]
-    assert sum(group["n_rows"] for group in refused) == case.taken.count(False)
-    if refused:
+    assert all((group["rejected"] is None) == bool(group["taken"]) for group in groups)
+    rejected = [group for group in groups if not group["taken"]]
+    assert sum(group["n_rows"] for group in rejected) == case.taken.count(False)
+    if rejected:
         with pytest.raises(InputError, match=rf"df has {case.taken.count(False)} rows? that the rules reject"):
-            count_groups(case.rules, statement.refusals, groups)
+            count_groups(case.rules, statement.rejections, groups)
     taken = [group for group in groups if group["taken"]]
     if taken:
-        found, expected = count_groups(case.rules, statement.refusals, taken), case.count_in_memory()
+        found, expected = count_groups(case.rules, statement.rejections, taken), case.count_in_memory()
         add_covered(found, case.rules, taken, asked)
         assert not len(found.struck)  # where the rows of a struck line would go is counted in memory only
         names = [one.name for one in fields(found) if one.name != "struck"]
@@ -196,7 +196,7 @@ def test_a_pipeline_is_asked_in_its_own_columns(form: str) -> None:
         statement, groups, asked = run(database, case, "duckdb", weighted=False)
     assert_same_counts(case, statement, groups, asked)
     with pytest.raises(InputError) as caught:
-        count_groups(rules, statement.refusals, groups)
+        count_groups(rules, statement.rejections, groups)
     assert str(caught.value) == (
         "df has 6 rows that the rules reject: column 'pay' holds an infinite value, or one that is not between 0 and "
         "inf, in 3 rows, column 'dose' has a missing value, for which the tree was not fitted, in 1 row, column 'ward' "
@@ -208,7 +208,7 @@ def test_a_pipeline_is_asked_in_its_own_columns(form: str) -> None:
         statement, groups, asked = run(database, kept, "duckdb", weighted=False)
     audit = rules.audit(frame, y)
     assert audit.conflict > 0 or form == "list"
-    counts = count_groups(rules, statement.refusals, groups)
+    counts = count_groups(rules, statement.rejections, groups)
     add_covered(counts, rules, groups, asked)
     assert audit == finish_audit(rules, counts)
 
@@ -249,7 +249,7 @@ def test_rows_that_contradict_a_fact_are_counted_as_in_memory(form: str) -> None
     with duckdb.connect() as database:
         statement, groups, asked = run(database, case, "duckdb")
     assert_same_counts(case, statement, groups, asked)
-    assert count_groups(rules, statement.refusals, groups).total("in_conflict") == (form == "each leaf")
+    assert count_groups(rules, statement.rejections, groups).total("in_conflict") == (form == "each leaf")
 
 
 @both_forms
@@ -275,14 +275,14 @@ def test_names_and_labels_cannot_become_code(numbers: bool, form: str) -> None:
 def test_other_dialects_parse_what_is_written(dialect: str, form: str) -> None:
     statement = audit_to_sql(limit_rules(form), "its label", dialect, sample_weight="its weight", by=["ward"])
     read = sqlglot.parse_one(statement.text, dialect=dialect)
-    named = ["ward", "refused", "truth", "place", "conflict", "n_rows", "weight"]
+    named = ["ward", "rejected", "truth", "place", "conflict", "n_rows", "weight"]
     named += ["squares", "odd_weights", "n_counted"]
     assert sorted(column.alias_or_name for column in read.expressions) == sorted(named)
 
 
 def test_what_is_wrong_with_labels_and_weights_is_one_sentence() -> None:
     rules = limit_rules()
-    good = {"refused": None, "truth": 0, "place": 0, "n_rows": 5}
+    good = {"rejected": None, "truth": 0, "place": 0, "n_rows": 5}
     cases: list[tuple[list[dict[str, Any]], str]] = [
         ([], "df has no rows; at least one is needed."),
         (

@@ -102,7 +102,7 @@ def test_neighbouring_groups_are_kept_apart_and_what_is_no_group_stays_out() -> 
         (pd.DataFrame([[1, 0]], columns=["a", "a"]), "two columns named 'a'"),
     ],
 )
-def test_rows_without_groups_to_find_are_refused(X: Any, sentence: str) -> None:
+def test_rows_without_groups_to_find_are_rejected(X: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         find_groups(X)
 
@@ -145,7 +145,7 @@ def test_groups_delete_more_and_say_so() -> None:
         ("city", "Expected groups as a mapping"),
     ],
 )
-def test_groups_that_cannot_be_are_refused(groups: Any, sentence: str) -> None:
+def test_groups_that_cannot_be_are_rejected(groups: Any, sentence: str) -> None:
     model, X, y = fitted()
     with pytest.raises(ParameterError, match=sentence):
         simplify(model, X, y, groups=groups, method="mismatch", each_leaf=True)
@@ -200,7 +200,7 @@ def test_an_array_has_one_type_and_says_nothing_of_a_column() -> None:
         (["bmi"], InputError, "The fact is that 'bmi' is a whole number, but row 0 of X has"),
     ],
 )
-def test_integers_that_are_none_are_refused(integers: Any, error: type[Exception], sentence: str) -> None:
+def test_integers_that_are_none_are_rejected(integers: Any, error: type[Exception], sentence: str) -> None:
     model, X, y = fitted()
     with pytest.raises(error, match=sentence):
         simplify(model, X, y, integers=integers, method="mismatch", each_leaf=True)
@@ -382,7 +382,7 @@ def test_an_implication_has_two_sides() -> None:
         ("place is ordered: Paris < Rome", "Cannot read the fact 'place is ordered: Paris < Rome'"),
     ],
 )
-def test_words_that_are_no_fact_are_refused(words: Any, sentence: str) -> None:
+def test_words_that_are_no_fact_are_rejected(words: Any, sentence: str) -> None:
     with pytest.raises(ParameterError, match=sentence):
         parse_facts(small_tree(), GROUPS, [words])
 
@@ -404,7 +404,7 @@ def test_a_row_that_contradicts_a_fact_is_shown(facts: list[str], sentence: str)
         simplify(model, X, y, groups=find_groups(X), facts=facts, method="mismatch", each_leaf=True)
 
 
-def test_facts_that_contradict_each_other_are_refused() -> None:
+def test_facts_that_contradict_each_other_are_rejected() -> None:
     model, _, _ = fitted()
     with pytest.raises(ParameterError, match="The facts leave 'bmi' no value at all"):
         simplify(model, method="exact", facts=["bmi <= 20", "bmi > 30"], each_leaf=True)
@@ -491,7 +491,7 @@ def test_a_lazy_frame_is_to_be_collected() -> None:
 
 @pytest.mark.parametrize("method", secateur.METHODS)
 @pytest.mark.parametrize("facts", [["a <= 1", "a >= 2"], ["a <= 0.5 => b > 3", "a > 0.5 => b > 3", "b <= 2"]])
-def test_facts_that_no_row_keeps_to_are_refused_by_every_method(method: str, facts: list[str]) -> None:
+def test_facts_that_no_row_keeps_to_are_rejected_by_every_method(method: str, facts: list[str]) -> None:
     builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["a", "b"])
     root = builder.split("a", 0.5)
     builder.leaf([1, 2], parent=root, side="left")

@@ -28,7 +28,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-GOOD = ("refused", "agreed", "not compared")
+GOOD = ("rejected", "agreed", "not compared")
 FAILURES = ("signal", "hang", "memory", "traceback", "no sentence", "wrong")
 HANG = 10  # seconds
 STARTING = 120  # seconds until the good files are made

@@ -1,4 +1,4 @@
-"""Read a file that may be damaged, and judge what comes: a refusal in one sentence, or an answer that is right.
+"""Read a file that may be damaged, and judge what comes: a rejection in one sentence, or an answer that is right.
 
 What "right" means, for each format:
 
@@ -13,7 +13,7 @@ What "right" means, for each format:
 - ``onnx``: the tree says what onnxruntime says of the file. ``iai``: what Interpretable AI's own reader says.
 - ``pmml``: the tree says what a plain walk over the elements of the file gives.
 - ``csv``: the cells are those of Python's ``csv`` module, for the delimiter that gives as many columns. ``jsonl``:
-  those of Python's ``json``. ``arrow``, ``parquet``: those that Arrow reads. Where that reader refuses the file, or the
+  those of Python's ``json``. ``arrow``, ``parquet``: those that Arrow reads. Where that reader rejects the file, or the
   file is not one that it can tell the meaning of, nothing is compared: the answer counts as "not compared".
 """
 
@@ -53,7 +53,7 @@ from secateur.export.formats import FORMATS, write_format
 from secateur.rows.opening import open_source
 from secateur.tree.tree import Tree
 
-REFUSED, AGREED, UNCOMPARED = "refused", "agreed", "not compared"
+REJECTED, AGREED, UNCOMPARED = "rejected", "agreed", "not compared"
 LISTED_ROWS = 48
 SLOW_FORMATS = ("html",)  # left out: they take longer than everything else together
 
@@ -63,7 +63,7 @@ class WrongAnswer(AssertionError):
 
 
 class BadRefusal(AssertionError):
-    """A refusal that is not one sentence."""
+    """A rejection that is not one sentence."""
 
 
 def judge(kind: str, data: bytes, number: int) -> str:
@@ -74,11 +74,11 @@ def judge(kind: str, data: bytes, number: int) -> str:
             return JUDGES[kind](data, Random(number))
     except SecateurError as error:
         check_sentence(str(error))
-        return REFUSED
+        return REJECTED
 
 
 def check_sentence(text: str) -> None:
-    """Refuse an error message that is not one line of words with an end."""
+    """Reject an error message that is not one line of words with an end."""
     if not text or len(text.splitlines()) != 1 or len(text) > 3_000 or text[-1] not in ".?!":
         raise BadRefusal(f"not a sentence: {text[:400]!r}")
     if "Traceback" in text or " object at 0x" in text:
@@ -383,7 +383,7 @@ def check_promise(rules: secateur.Rules, listed: brute_force.ListedRows, stored:
 
 
 def write_some(rules: Any, rng: Random) -> None:
-    """Write rules in one of the formats, which may refuse them; every third time as JSON, and read that again."""
+    """Write rules in one of the formats, which may reject them; every third time as JSON, and read that again."""
     str(rules)
     if rng.random() < 0.33:
         text = rules.to_json()
@@ -513,7 +513,7 @@ def judge_pmml(data: bytes, rng: Random) -> str:
             if levels is not None and not missing and value is None:
                 cells = {}
                 break
-        if not cells or is_refused(tree, row):
+        if not cells or is_rejected(tree, row):
             continue  # what is not listed: readers of PMML differ
         theirs = walk_pmml(root, cells)
         if theirs is not None:
@@ -525,7 +525,7 @@ def judge_pmml(data: bytes, rng: Random) -> str:
     return outcome
 
 
-def is_refused(tree: Tree, row: tuple[float, ...]) -> bool:
+def is_rejected(tree: Tree, row: tuple[float, ...]) -> bool:
     """Whether a row has a number that the file does not allow."""
     ranges = tree.columns.ranges if tree.columns is not None else ()
     return any(ends is not None and not ends[0] <= value <= ends[1] for value, ends in zip(row, ranges, strict=False))
@@ -631,7 +631,7 @@ def read_columns(data: bytes, suffix: str, rng: Random) -> dict[str, Column]:
     def read(path: Path) -> dict[str, Column]:
         if rng.random() < 0.5:
             table = read_table(path)
-            # A column of several types is refused further on, unless it is left out.
+            # A column of several types is rejected further on, unless it is left out.
             return {
                 name: table.frame[name].tolist() if kind != "mixed" else MIXED for name, kind in table.kinds.items()
             }
@@ -669,7 +669,7 @@ def judge_json_lines(data: bytes, rng: Random) -> str:
     found = read_columns(data, ".jsonl", rng)
     try:
         lines = [line for line in data.decode("utf-8").split("\n") if line.strip()]
-        records = [json.loads(line, parse_constant=_refuse_constant) for line in lines]
+        records = [json.loads(line, parse_constant=_reject_constant) for line in lines]
     except (ValueError, RecursionError):
         return UNCOMPARED
     if len(records) == 1 and isinstance(records[0], list):
@@ -682,7 +682,7 @@ def judge_json_lines(data: bytes, rng: Random) -> str:
     return AGREED
 
 
-def _refuse_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 

@@ -11,7 +11,7 @@ the library is used for that but the arrays of the tree.
   possible is covered by a rule of another class than its own; lists decide each as the tree does.
 - ``budgeted`` and lists with a budget: the training rows in conflict, or that differ from the tree, stay within it, and
   a rule that it shortened keeps its reliability.
-- a tree that is not monotone is refused, one that is monotone is not: every pair of listed rows is compared.
+- a tree that is not monotone is rejected, one that is monotone is not: every pair of listed rows is compared.
 - lists of the rules of other methods: a possible row of a leaf that some line stands for is covered by that line, and
   one of a written class by a line of its class.
 - the class counts of every rule, and what each line of a list decides, are those of the training rows.
@@ -349,7 +349,7 @@ def lies_above(tree: Tree, signs: list[int], rows: Any) -> Any:
 
 
 def check_monotone(case: Case, rng: Random) -> int:
-    """A tree is refused exactly if two possible rows are in the wrong order; what is certified is implied."""
+    """A tree is rejected exactly if two possible rows are in the wrong order; what is certified is implied."""
     tree = case.tree
     ordered = {order.feature for order in tree.facts.orders}
     signs = [
@@ -362,7 +362,7 @@ def check_monotone(case: Case, rng: Random) -> int:
     try:
         rules = secateur.simplify(tree, method="mismatch-certified", monotone=signs, each_leaf=True)
     except SecateurError as error:
-        expect(bool(is_wrong), "a monotone tree was refused", signs, str(error))
+        expect(bool(is_wrong), "a monotone tree was rejected", signs, str(error))
         return 0
     expect(not is_wrong, "a tree that is not monotone was taken", signs)
     found = deletions(rules)

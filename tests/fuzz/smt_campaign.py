@@ -86,7 +86,7 @@ def as_table(tree: Tree, X: Any) -> pd.DataFrame:
 
 
 def with_random_columns(tree: Tree, rng: Random) -> Tree:
-    """The tree as if behind a pipeline: numbers by cell, ends beyond which they are refused, closed categories."""
+    """The tree as if behind a pipeline: numbers by cell, ends beyond which they are rejected, closed categories."""
     columns = Columns(
         cuts=tuple(CUTS[: len(levels)] if levels and rng.random() < 0.5 else None for levels in tree.categories),
         closed=(False,) * tree.n_features,

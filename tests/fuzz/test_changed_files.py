@@ -1,4 +1,4 @@
-"""Files that were changed a little are refused in a sentence, or read rightly; so are all that once failed.
+"""Files that were changed a little are rejected in a sentence, or read rightly; so are all that once failed.
 
 `make fuzz MINUTES=60` tries many more, and docs/reliability.md says how many were tried so far.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from fuzz.campaign import GOOD, Worker
 from fuzz.good_files import MAKERS, good_files
-from fuzz.judging import AGREED, REFUSED, BadRefusal, WrongAnswer, check_sentence, judge
+from fuzz.judging import AGREED, REJECTED, BadRefusal, WrongAnswer, check_sentence, judge
 
 from secateur import Rules, SecateurError
 from secateur.cli.model_files import load_rules
@@ -40,14 +40,14 @@ def worker() -> Iterator[Worker]:
 
 
 @pytest.mark.parametrize("path", KEPT, ids=[path.stem for path in KEPT])
-def test_a_file_that_once_failed_is_refused_or_read_rightly(path: Path, worker: Worker) -> None:
+def test_a_file_that_once_failed_is_rejected_or_read_rightly(path: Path, worker: Worker) -> None:
     outcome, words = worker.judge_file(path.name.partition("-")[0], path)
     assert outcome in GOOD, words
 
 
 @pytest.mark.parametrize("path", DRAFTS, ids=[path.stem for path in DRAFTS])
 def test_files_of_drafts_are_rejected_with_a_sentence(path: Path) -> None:
-    assert judge("rules", path.read_bytes(), 0) == REFUSED
+    assert judge("rules", path.read_bytes(), 0) == REJECTED
     with pytest.raises(
         FormatError, match=r"An older version of secateur wrote this|found .secateur-compact|holds Infinity"
     ):
@@ -66,13 +66,13 @@ def test_all_drafts_are_tried() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", COUNTS)
-def test_changed_files_are_refused_or_read_rightly(kind: str, worker: Worker) -> None:
+def test_changed_files_are_rejected_or_read_rightly(kind: str, worker: Worker) -> None:
     pytest.importorskip(NEEDS.get(kind, "secateur"))
     tried = list(worker.judge(kind, FIRST, COUNTS[kind]))
     assert [(number, outcome, words) for number, outcome, words in tried if outcome not in GOOD] == []
     assert len(tried) == COUNTS[kind]
     outcomes = {outcome for _, outcome, _ in tried}
-    assert {"refused", "agreed"} <= outcomes  # the changes neither break every file nor leave every file whole
+    assert {"rejected", "agreed"} <= outcomes  # the changes neither break every file nor leave every file whole
 
 
 @pytest.mark.long
@@ -82,7 +82,7 @@ def test_the_files_are_good_before_they_are_changed(kind: str) -> None:
     assert [judge(kind, data, place) for place, data in enumerate(good_files(kind))] == [AGREED] * len(good_files(kind))
 
 
-def test_a_wrong_answer_and_a_refusal_that_is_no_sentence_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_answer_and_a_rejection_that_is_no_sentence_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     for words in ("", "two\nlines.", "no end", "x" * 5_000 + ".", "it is <object object at 0x7f>."):
         with pytest.raises(BadRefusal):
             check_sentence(words)

@@ -108,7 +108,7 @@ def spend(tree: Tree, X: Any, y: Any, weights: Any, budget: float, tolerance: fl
     return {**vars(found), "counts": counts}
 
 
-def test_more_rows_than_can_be_numbered_are_refused() -> None:
+def test_more_rows_than_can_be_numbered_are_rejected() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((400, 3)), rng.integers(0, 2, 400)
     model = DecisionTreeClassifier(random_state=0).fit(X, y)

@@ -203,7 +203,7 @@ def test_the_columns_are_full_one_hot(name: str) -> None:
         assert lit == list(cells)
 
 
-def test_an_unknown_table_is_refused() -> None:
+def test_an_unknown_table_is_rejected() -> None:
     with pytest.raises(
         secateur.errors.ParameterError, match="no data set 'wether'; the data sets are weather, human-id"
     ):

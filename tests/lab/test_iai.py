@@ -305,7 +305,7 @@ def test_accepts_missing_may_be_narrowed_but_not_widened(make_predictor: Any) ->
         from_model(make_predictor(learner(nodes)), accepts_missing=True)
 
 
-# What is refused.
+# What is rejected.
 
 
 def spoiled(change: Callable[[dict[str, Any]], Any], nodes: list[dict[str, Any]] | None = None) -> dict[str, Any]:
@@ -403,14 +403,14 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", UNSUPPORTED)
-def test_a_learner_that_cannot_be_read_exactly_is_refused_by_name(case: str) -> None:
+def test_a_learner_that_cannot_be_read_exactly_is_rejected_by_name(case: str) -> None:
     change, sentence = UNSUPPORTED[case]
     with pytest.raises(UnsupportedModelError, match=sentence):
         read_iai(spoiled(change))
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_file_is_refused_with_a_sentence(case: str) -> None:
+def test_a_broken_file_is_rejected_with_a_sentence(case: str) -> None:
     change, sentence = BROKEN[case]
     content = spoiled(change)
     with pytest.raises(FormatError, match=sentence):
@@ -419,7 +419,7 @@ def test_a_broken_file_is_refused_with_a_sentence(case: str) -> None:
         read_iai(json.dumps(content))
 
 
-def test_a_file_that_is_no_json_is_refused_with_a_sentence(tmp_path: Path) -> None:
+def test_a_file_that_is_no_json_is_rejected_with_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"Expected the JSON of an IAI learner, but it is not JSON"):
         read_iai('{"_julia_type": ')
     with pytest.raises(FormatError, match=r"as a path, text or dict, found list"):

@@ -122,7 +122,7 @@ def test_weights_do_not_change_how_a_tree_is_read() -> None:
 
 
 @pytest.mark.parametrize("frame", [False, True])
-def test_rows_that_are_not_binary_are_refused(frame: bool) -> None:
+def test_rows_that_are_not_binary_are_rejected(frame: bool) -> None:
     # The library tests the lowest bit of the whole part: 2.0 counts as 0, and 1.5 as 1.
     X, y = load_iris(return_X_y=True)
     model = licketysplit.LicketySPLITClassifier().fit(X, y)
@@ -130,7 +130,7 @@ def test_rows_that_are_not_binary_are_refused(frame: bool) -> None:
         from_model(model, pd.DataFrame(X, columns=["x0", "x1", "x2", "x3"]) if frame else X)
 
 
-def test_a_leaf_that_defers_is_refused() -> None:
+def test_a_leaf_that_defers_is_rejected() -> None:
     X, y = binary_problem(1)
     model = licketysplit.LicketySPLITClassifier(eta_defer=0.0).fit(X, y, bb_pred=y)
     assert min(model.leaf_actions()) < 0
@@ -138,7 +138,7 @@ def test_a_leaf_that_defers_is_refused() -> None:
         from_model(model)
 
 
-def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
+def test_what_cannot_be_read_is_rejected_with_a_sentence() -> None:
     X, y = binary_problem(2)
     with pytest.raises(UnsupportedModelError, match=r"This LicketySPLITClassifier is not fitted yet\. Call fit first"):
         from_model(licketysplit.LicketySPLITClassifier())

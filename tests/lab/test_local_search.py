@@ -156,7 +156,7 @@ def test_no_subtree_can_be_made_a_leaf_or_replaced_by_a_child(seed: int, min_buc
         assert now <= rows.sum() - np.bincount(y[rows]).max() + 1e-9
 
 
-def test_an_unfitted_one_is_refused_by_name() -> None:
+def test_an_unfitted_one_is_rejected_by_name() -> None:
     with pytest.raises(secateur.errors.UnsupportedModelError, match="This LocalSearchTreeClassifier is not fitted yet"):
         secateur.simplify(LocalSearchTreeClassifier(), method="exact", each_leaf=True)
 

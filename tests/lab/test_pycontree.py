@@ -108,7 +108,7 @@ def test_a_subclass_is_read_like_its_parent() -> None:
     assert from_model(MyTree(max_depth=2).fit(X, y)) == from_model(pycontree.ConTree(max_depth=2).fit(X, y))
 
 
-def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
+def test_what_cannot_be_read_is_rejected_with_a_sentence() -> None:
     X, y = load_iris(return_X_y=True)
     model = pycontree.ConTree(max_depth=1)
     with pytest.raises(UnsupportedModelError, match=r"This ConTree is not fitted yet\. Call fit first"):

@@ -194,7 +194,7 @@ def test_a_depth_of_zero_gives_one_leaf() -> None:
     assert_tree_equals_model(from_model(model), model, X)
 
 
-def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
+def test_what_cannot_be_read_is_rejected_with_a_sentence() -> None:
     X, y = load_iris(return_X_y=True)
     model = pystreed.STreeDClassifier(max_depth=1)
     with pytest.raises(UnsupportedModelError, match=r"This STreeDClassifier is not fitted yet"):
@@ -210,7 +210,7 @@ def test_what_cannot_be_read_is_refused_with_a_sentence() -> None:
         from_model(pystreed.STreeDClassifier(max_depth=1).fit(X, y + 0.5))
 
 
-def test_a_refit_that_found_no_tree_is_refused() -> None:
+def test_a_refit_that_found_no_tree_is_rejected() -> None:
     X, y = load_iris(return_X_y=True)
     model = pystreed.STreeDClassifier(max_depth=1).fit(X, y)
     model.min_leaf_node_size = 1000
@@ -222,7 +222,7 @@ def test_a_refit_that_found_no_tree_is_refused() -> None:
         from_model(model)
 
 
-def test_categories_that_a_tree_cannot_hold_are_refused() -> None:
+def test_categories_that_a_tree_cannot_hold_are_rejected() -> None:
     frame, y = mixed_frame()
     with pytest.raises(UnsupportedModelError, match=r"Column 'wet' is declared categorical, but holds only 0 and 1"):
         from_model(pystreed.STreeDClassifier(max_depth=1).fit(frame, y, categorical=["wet"]), frame)

@@ -356,7 +356,7 @@ def test_saved_trees_have_files_of_their_own(data_dir: str, tmp_path: Path) -> N
     }
 
 
-def test_an_unknown_data_set_is_refused_by_name(tmp_path: Path) -> None:
+def test_an_unknown_data_set_is_rejected_by_name(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["reproduce", "cart", "--datasets", "iris", "--output", str(tmp_path)])
     assert isinstance(result.exception, secateur.errors.ParameterError)
     assert "no data set 'iris'; the data sets are adult" in str(result.exception)

@@ -420,9 +420,9 @@ def test_the_command_enters_a_method_of_ones_own(tmp_path: Path, monkeypatch: py
         "no.py:one": "Expected a Python file",
         "mine.py:two": "'two'",
     }.items():
-        refused = CliRunner().invoke(app, ["bench", "--method", method])
-        assert words in str(refused.exception or refused.output)
-        assert refused.exit_code != 0
+        rejected = CliRunner().invoke(app, ["bench", "--method", method])
+        assert words in str(rejected.exception or rejected.output)
+        assert rejected.exit_code != 0
     (tmp_path / "beside_it.py").write_text("BUDGET = 0.02\n")
     (tmp_path / "two_files.py").write_text("import beside_it\ndef fail(tree, X, y):\n    raise ValueError('no')\n")
     monkeypatch.setattr("sys.path", list(sys.path))

@@ -231,7 +231,7 @@ def test_a_rule_may_lose_what_only_a_twin_kept_once_the_twin_is_wider() -> None:
 
 @given(data=st.data(), tree=strategies.trees(max_leaves=7), budget=st.sampled_from([0.2, 0.5, 1.0]))
 @settings(max_examples=100, deadline=None)
-def test_twins_are_refused_as_in_the_slow_version(data: st.DataObject, tree: Tree, budget: float) -> None:
+def test_twins_are_rejected_as_in_the_slow_version(data: st.DataObject, tree: Tree, budget: float) -> None:
     # Every row is listed once with each class, so that all classes are equally common everywhere.
     X = np.repeat(data.draw(strategies.rows(tree, max_rows=12)), tree.n_classes, axis=0)
     y = np.arange(len(X)) % tree.n_classes

@@ -65,7 +65,7 @@ def one_class_tree() -> tuple[Tree, np.ndarray, np.ndarray]:
 
 def test_what_stayed_is_tried_again_because_reliability_goes_up_and_down() -> None:
     # Leaf 4 is right in 8 of 10 rows. Without link 2 alone, 8 of 12; without link 4 alone, 10 of 12; without both, 16
-    # of 20. So the first sweep refuses link 2 and takes link 4, and the second takes link 2.
+    # of 20. So the first sweep rejects link 2 and takes link 4, and the second takes link 2.
     tree, X, y = one_class_tree()
     rule = secateur.simplify(tree, X, y, method="faithful", protect=False, each_leaf=True)[2]
     assert rule.deleted_ids == (2, 4)

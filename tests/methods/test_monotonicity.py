@@ -125,7 +125,7 @@ def certified(tree: Tree, signs: Sequence[int], **how: Any) -> Rules:
 
 
 def sign_what_is_ordered(tree: Tree, signs: Sequence[int]) -> list[int]:
-    """The signs without those of categories that have no order, which are refused."""
+    """The signs without those of categories that have no order, which are rejected."""
     ordered = {order.feature for order in tree.facts.orders}
     return [sign if tree.categories[f] is None or f in ordered else 0 for f, sign in enumerate(signs)]
 
@@ -160,7 +160,7 @@ def test_the_compiled_walk_finds_what_the_plain_one_does(drawn: tuple[Tree, list
 
 @given(signed_trees())
 @settings(max_examples=1200, deadline=None)
-def test_true_signs_certify_what_is_true_and_others_are_refused_with_two_rows(
+def test_true_signs_certify_what_is_true_and_others_are_rejected_with_two_rows(
     drawn: tuple[Tree, list[int], list[Row]],
 ) -> None:
     tree, signs, possible = drawn
@@ -176,9 +176,9 @@ def test_true_signs_certify_what_is_true_and_others_are_refused_with_two_rows(
         assert found.ok, str(found)
         assert Rules.from_json(rules.to_json()).verify().ok
         return
-    with pytest.raises(ParameterError, match="The tree is not monotone in the stated signs: leaf") as refusal:
+    with pytest.raises(ParameterError, match="The tree is not monotone in the stated signs: leaf") as rejection:
         certified(tree, signs)
-    check_violation(tree, signs, possible, str(refusal.value))
+    check_violation(tree, signs, possible, str(rejection.value))
 
 
 def is_true(rules: Rules, possible: list[Row]) -> bool:
@@ -189,12 +189,12 @@ def is_true(rules: Rules, possible: list[Row]) -> bool:
     return all((answers[covered[:, rule.index]] == tree.leaf_class[rule.leaf_id]).all() for rule in rules)
 
 
-def check_violation(tree: Tree, signs: list[int], possible: list[Row], refusal: str) -> None:
+def check_violation(tree: Tree, signs: list[int], possible: list[Row], rejection: str) -> None:
     """Check that the two rows shown are possible, in order, and reach the leaves named."""
     found = decide(tree, signs).find_violation()
     for leaf, class_id in ((found.lower_leaf, 1), (found.upper_leaf, 0)):
         assert tree.leaf_class[leaf] == class_id
-        assert f"leaf {leaf} predicts" in refusal
+        assert f"leaf {leaf} predicts" in rejection
     # What the points leave out may hold anything that is possible beside them, the same in both rows.
     named = [f for f in range(tree.n_features) if f"x{f}" in found.lower]
     pairs = [
@@ -226,7 +226,7 @@ def value_of(tree: Tree, feature: int, value: Any) -> float:
 
 @given(signed_trees())
 @settings(max_examples=600, deadline=None)
-def test_no_rule_is_refused_that_the_theorem_certifies(drawn: tuple[Tree, list[int], list[Row]]) -> None:
+def test_no_rule_is_rejected_that_the_theorem_certifies(drawn: tuple[Tree, list[int], list[Row]]) -> None:
     """Q goes exactly if every row that the rest of a rule admits lies on the favourable side of one of the rule."""
     tree, signs, _ = drawn
     tree = replace(tree, facts=NO_FACTS)
@@ -282,7 +282,7 @@ def test_a_forged_certificate_fails(drawn: tuple[Tree, list[int], list[Row]], da
     assert "is said to depend on monotonicity, but no signs are stated." in str(unsigned.verify())
 
 
-REFUSAL = (
+REJECTION = (
     "The tree is not monotone in the stated signs: leaf 8 predicts 'malignant' for a row with compactness error = 0, "
     "but leaf 9 predicts 'benign' for one with compactness error = 1, which by the signs favours 'malignant' no less "
     "(both with worst radius = 0, worst concave points = 0, radius error = 0, area error = 60). Correct the signs, or "
@@ -297,12 +297,12 @@ def tumours() -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
     return DecisionTreeClassifier(max_depth=5, random_state=0).fit(data.data, y), data.data, y
 
 
-def test_signs_that_an_ordinary_tree_does_not_keep_to_are_refused() -> None:
+def test_signs_that_an_ordinary_tree_does_not_keep_to_are_rejected() -> None:
     model, X, y = tumours()
     names = {"feature_names": load_breast_cancer().feature_names, "class_names": ["benign", "malignant"]}
-    with pytest.raises(ParameterError) as refusal:
+    with pytest.raises(ParameterError) as rejection:
         secateur.simplify(model, X, y, method="mismatch-certified", monotone=[1] * 30, each_leaf=True, **names)
-    assert str(refusal.value) == REFUSAL
+    assert str(rejection.value) == REJECTION
 
 
 def test_a_certificate_by_signs_that_are_not_true_fails() -> None:
@@ -398,10 +398,10 @@ def test_ordered_categories_count_as_ordered_where_a_fact_says_so() -> None:
         certified(tree, signs, facts=["size is ordered L < M < S"])
 
 
-def test_a_sign_for_categories_without_an_order_is_refused() -> None:
-    tree, refusal = sized_tree(), r"monotone says \+1 for 'size', .* no order: .* 'size is ordered: S < M < L'"
+def test_a_sign_for_categories_without_an_order_is_rejected() -> None:
+    tree, rejection = sized_tree(), r"monotone says \+1 for 'size', .* no order: .* 'size is ordered: S < M < L'"
     for facts in ({}, {"facts": ["size is ordered L < M < S"], "domain_knowledge": False}):
-        with pytest.raises(ParameterError, match=refusal):
+        with pytest.raises(ParameterError, match=rejection):
             certified(tree, {"size": 1, "age": 1}, **facts)
     rules = certified(tree, {"age": 1})
     assert rules.verify().ok
@@ -482,7 +482,7 @@ def test_a_number_that_a_pipeline_asks_by_cell_is_ordered() -> None:
         else:
             with pytest.raises(ParameterError, match=r"not monotone in the stated signs: leaf .* with age [=>] "):
                 secateur.simplify(model, X, y, method="mismatch-certified", monotone={"age": sign}, each_leaf=True)
-    assert not (np.diff(lines, axis=1) <= 0).all()  # so one of the two is refused
+    assert not (np.diff(lines, axis=1) <= 0).all()  # so one of the two is rejected
 
 
 def test_the_diagnosis_certifies_nothing_by_signs_that_are_not_true() -> None:

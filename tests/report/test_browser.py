@@ -35,8 +35,8 @@ from secateur.report import make_report
 from secateur.report.page import TEMPLATES, _read_limits, _read_points, _shorten, _squeeze
 from secateur.results.answer import describe_rows
 from secateur.tree.columns import ColumnParser, Columns, show_text
-from secateur.words.conditions import read_count, read_share
-from secateur.words.plain_words import read_asked
+from secateur.words.conditions import format_count, format_share
+from secateur.words.plain_words import format_asked
 
 pytest.importorskip("playwright.sync_api", reason="playwright drives the browser and is not installed")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
@@ -172,7 +172,7 @@ def test_the_slider_changes_the_list_and_its_numbers(open_report: Open, tmp_path
         show_all_lines(page)
         assert shown_lines(page) == [list(line.asks) for line in made.lines]
         audit = made.audit(data.data, data.target)
-        share = secateur.words.conditions.read_share
+        share = secateur.words.conditions.format_share
         assert page.locator("#fig-right").text_content() == share(audit.accuracy / 100)
         same = "always" if made.is_exact else share(audit.agreement / 100)
         assert page.locator("#fig-same").text_content() == same
@@ -246,7 +246,7 @@ def test_a_line_says_why_and_its_leaves_light_up(open_report: Open, tmp_path: Pa
     details.get_by_text("Diagnosis of its conditions").click()
     details.locator(".diagnosed p.asked").first.wait_for()
     rows = secateur.diagnose(rules.tree, data.data, data.target).of_leaf(short[0].leaf_id)
-    expected = [read_asked(rules, [row.link_id])[0] for row in rows]
+    expected = [format_asked(rules, [row.link_id])[0] for row in rows]
     assert details.locator(".diagnosed p.asked").all_text_contents() == expected
     rests = [section.otherwise.index for section in short.sections if section.otherwise is not None]
     assert len(rests) > 1
@@ -301,11 +301,11 @@ def test_the_diagnosis_of_a_leafs_rule_opens_by_keyboard(open_report: Open) -> N
         assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
         items = page.locator(f"#diagnosis-{place + 1} li")
         rows = found.of_leaf(rules[place].leaf_id)
-        assert items.locator(".asked").all_text_contents() == [read_asked(rules, [row.link_id])[0] for row in rows]
+        assert items.locator(".asked").all_text_contents() == [format_asked(rules, [row.link_id])[0] for row in rows]
         for item, row in zip(items.all(), rows, strict=True):
             _, status, effect = item.locator("dd").all_text_contents()
             assert status.startswith(STATUS_OF[row.status])
-            shown = secateur.results.deletion_effects.read_points(row.effect_size).replace("-", "−")
+            shown = secateur.results.deletion_effects.format_points(row.effect_size).replace("-", "−")
             assert f"({shown}, " in effect
             terms = [row.orientation, ", ".join(filter(None, [row.status, row.presumption])), EFFECT_TERMS[row.effect]]
             assert item.locator("dd").evaluate_all("all => all.map((e) => e.dataset.term)") == terms
@@ -592,7 +592,7 @@ def test_the_tree_shows_classes_rows_and_operators(open_report: Open) -> None:
     )
     assert len(labels) == tree.n_nodes - 1
     for link, text in labels:
-        whole = read_asked(rules, [link])[0]
+        whole = format_asked(rules, [link])[0]
         assert text == whole.removeprefix(tree.feature_name(int(tree.feature[rules.paths.parent[link]]))).strip()
         assert text.split()[0] in ("<=", ">", "≤", "≥")
     drawn = sorted(float(path.get_attribute("stroke-width")) for path in page.locator("#tree-canvas .branch").all())
@@ -1104,7 +1104,7 @@ def test_scripts_write_numbers_as_python_does(browser: Any) -> None:
     )
     page.close()
     assert found == [
-        *([read_share(one) for one in shares], [read_count(one) for one in counts]),
+        *([format_share(one) for one in shares], [format_count(one) for one in counts]),
         *([_read_points(one) for one in changes], [_read_limits([one, one]) for one in shares]),
         *([_squeeze(one) for one in texts], [_shorten(one, 30) for one in texts]),
     ]

@@ -26,7 +26,7 @@ from secateur.report import make_report
 from secateur.report.desk import Desk, DeskServer, Training
 from secateur.results.row_reading import read_rows
 from secateur.rows.rows import apply_tree
-from secateur.words.plain_words import read_asked
+from secateur.words.plain_words import format_asked
 
 pytest.importorskip("playwright.sync_api", reason="playwright drives the browser and is not installed")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
@@ -198,7 +198,7 @@ def test_edits_are_made_undone_and_saved_by_hand(browser: Any, tmp_path: Path) -
         edited = rules.strike(0).rounded()
         shown = page.locator("#list .asks .asked").all_text_contents()
         assert len(edited.sections) == 1
-        assert shown == [asked for line in edited for asked in read_asked(edited, line.kept_ids)]
+        assert shown == [asked for line in edited for asked in format_asked(edited, line.kept_ids)]
         assert page.evaluate("secateur.listNow().limit") == [
             None if not np.isfinite(limit) else limit for limit in edited.tree.upper.tolist()
         ]

@@ -22,7 +22,7 @@ from secateur.choosing import choose_lines
 from secateur.report import Report, make_report
 from secateur.results.answer import describe_rows
 from secateur.tree.columns import show_text
-from secateur.words.plain_words import read_asked
+from secateur.words.plain_words import format_asked
 
 
 class Reader(HTMLParser):
@@ -122,10 +122,10 @@ def test_rules_and_reasons_read_without_javascript() -> None:
     page = report.to_html().replace("&lt;", "<").replace("&gt;", ">").replace("&#39;", "'")
     rules = cancer_rules()
     struck = Reader(report.to_html()).inside("del")
-    assert struck == [read_asked(rules, [link])[0] for rule in rules for link in rule.deleted_ids]
+    assert struck == [format_asked(rules, [link])[0] for rule in rules for link in rule.deleted_ids]
     static = page[: page.index('id="secateur-data"')]
     for rule in rules:
-        assert all(asked in static for asked in read_asked(rules, rule.kept_ids))
+        assert all(asked in static for asked in format_asked(rules, rule.kept_ids))
         assert all(reason.text in static for reason in rule.reasons.values())
     listed = static[static.index('id="list"') : static.index('id="tree"')]
     for line in choose_lines(rules).lines:

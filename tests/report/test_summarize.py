@@ -29,7 +29,7 @@ from secateur.report import summarize
 from secateur.report.page import render_page
 from secateur.results.answer import describe_rows, warn_of_weights
 from secateur.tree.columns import Columns
-from secateur.words.plain_words import read_asked
+from secateur.words.plain_words import format_asked
 
 
 def cancer_rules(**settings: Any) -> secateur.Rules:
@@ -69,7 +69,7 @@ def test_the_summary_of_any_rules_is_plain_json_and_says_what_the_rules_say(data
         listed = summary["rules"][place]
         assert (listed["links"], listed["leaf"]) == (oracles.path(tree, rule.leaf_id), rule.leaf_id)
         assert listed["deleted"] == list(rule.deleted_ids)
-        assert join_links(summary, list(rule.kept_ids)) == list(read_asked(rules, rule.kept_ids))
+        assert join_links(summary, list(rule.kept_ids)) == list(format_asked(rules, rule.kept_ids))
         assert [reason_text(summary, r) for r in listed["reasons"]] == [r.text for r in rule.reasons.values()]
         assert (listed["support"], listed["hits"]) == (rule.support, rules.counts[place, listed["class"]])
         assert listed["is_rarer"] == (rules.counts[place, listed["class"]] < rules.counts[place].max())
@@ -125,7 +125,7 @@ def test_every_list_is_that_of_its_budget(data: st.DataObject) -> None:
             assert one["kept"][: len(heading)] == heading
             assert join_links(summary, heading) == list(line.heading)
             assert join_links(summary, one["kept"][len(heading) :], heading) == list(line.asks)
-            assert join_links(summary, one["kept"]) == list(read_asked(made, line.kept_ids)), "as a letter says it"
+            assert join_links(summary, one["kept"]) == list(format_asked(made, line.kept_ids)), "as a letter says it"
             assert one["leaves"] == list(line.leaf_ids)
             reasons = None if one["reasons"] is None else [reason_text(summary, r) for r in one["reasons"]]
             assert reasons == (None if line.is_otherwise else [r.text for r in line.reasons.values()])
@@ -499,7 +499,7 @@ def test_a_line_under_a_heading_reads_as_in_the_list_where_values_are_missing() 
         heading = listed["sections"][one["section"]]
         own = one["kept"][len(heading) :]
         assert join_links(summary, own, heading) == list(line.asks)
-        assert join_links(summary, one["kept"]) == list(read_asked(rules, line.kept_ids)), "as a letter says it"
+        assert join_links(summary, one["kept"]) == list(format_asked(rules, line.kept_ids)), "as a letter says it"
         n_shorter += join_links(summary, own) != list(line.asks)
     assert n_shorter > 0, "a heading that lets no value be missing says so for its lines"
     page = re.sub(r"<[^>]*>", "", render_page(summary).partition('type="application/json"')[0])

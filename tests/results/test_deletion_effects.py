@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from secateur.results.deletion_effects import read_points
+from secateur.results.deletion_effects import format_points
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ from secateur.results.deletion_effects import read_points
     ],
 )
 def test_a_change_that_is_not_zero_never_reads_as_zero(change: float, text: str) -> None:
-    assert read_points(change) == text
+    assert format_points(change) == text

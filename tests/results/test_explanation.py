@@ -21,7 +21,7 @@ from secateur.choosing import ListForm, choose_lines
 from secateur.errors import InputError
 from secateur.results.row_reading import find_held, read_rows
 from secateur.rows.checking import check_rows
-from secateur.words.conditions import read_link
+from secateur.words.conditions import format_link
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_a_row_is_given_by_the_columns_that_its_pipeline_takes() -> None:
         stored.explain(X.iloc[0].to_dict())
 
 
-def test_bad_rows_are_refused(rules: secateur.Rules) -> None:
+def test_bad_rows_are_rejected(rules: secateur.Rules) -> None:
     with pytest.raises(InputError, match="no value for 'sepal width"):
         rules.explain({"petal width (cm)": 1.0})
     with pytest.raises(InputError, match="row has 3 columns"):
@@ -245,7 +245,7 @@ def test_no_condition_is_shown_that_is_false_of_the_row(data: st.DataObject, met
         shown = [
             line.split(":", 1)[1] for line in found.text.splitlines() if line.startswith(("  asked:", "  not asked:"))
         ]
-        kept = [read_link(tree, paths, link, found.rule._rules.voice) for link in found.rule.reasons if held[link]]
+        kept = [format_link(tree, paths, link, found.rule._rules.voice) for link in found.rule.reasons if held[link]]
         assert [words.strip().startswith(one) for words, one in zip(shown, kept, strict=True)] == [True] * len(kept)
         assert all(held[link] for link in found.rule.kept_ids)
 

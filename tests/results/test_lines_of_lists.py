@@ -96,7 +96,7 @@ def test_an_earlier_audit_is_compared_with() -> None:
         (lambda: secateur.simplify(MODEL, X[:300], Y[:300]).audit(X, Y), "The earlier audit is of other rules"),
     ],
 )
-def test_an_audit_of_something_else_is_refused(since: Any, sentence: str) -> None:
+def test_an_audit_of_something_else_is_rejected(since: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         RULES.audit(X, Y, since=since())
 

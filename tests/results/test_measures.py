@@ -243,7 +243,7 @@ def test_printed_intervals_hold_on_a_fresh_part(name: str, n_times: int, data_di
 
 
 @pytest.mark.parametrize("n_times", [5, pytest.param(20, marks=pytest.mark.long)])
-def test_the_cut_off_of_german_costs_less_than_refusing_everybody(n_times: int, data_dir: str) -> None:
+def test_the_cut_off_of_german_costs_less_than_rejecting_everybody(n_times: int, data_dir: str) -> None:
     """On rows that did not choose it, too."""
     found = unseen_rows.price_cutoffs(n_times, data_dir)
     assert found["chosen"] < found["fresh"] < found["all"] < min(found["classes"], found["none"]), found

@@ -148,7 +148,7 @@ def test_of_leaf_of_a_forest_is_what_the_forest_predicts() -> None:
     assert not np.array_equal(rules.predict_proba(X), forest.predict_proba(X))
 
 
-def test_another_word_is_refused_in_one_sentence() -> None:
+def test_another_word_is_rejected_in_one_sentence() -> None:
     X, y = load_wine(return_X_y=True)
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     forest = RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, y)
@@ -223,7 +223,7 @@ def test_there_is_one_default_tolerance() -> None:
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-170, 1e160, 1e200])
-def test_weights_that_cannot_be_squared_are_refused_alike(size: float, tmp_path: Any) -> None:
+def test_weights_that_cannot_be_squared_are_rejected_alike(size: float, tmp_path: Any) -> None:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X = X.iloc[:, :4]
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)

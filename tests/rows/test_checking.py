@@ -96,7 +96,7 @@ def test_values_are_rounded_to_nearest_as_scikit_learn_does() -> None:
     assert check_rows(numeric(), values).matrix.tolist() == [[float(np.float32(0.1)), 16777216.0]]
 
 
-ARRAY_REFUSALS: dict[str, tuple[Any, str]] = {
+ARRAY_REJECTIONS: dict[str, tuple[Any, str]] = {
     "one dimension": (
         np.zeros(2),
         r"two dimensions \(rows × columns\), found 1\. Reshape a single row",
@@ -118,9 +118,9 @@ ARRAY_REFUSALS: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", ARRAY_REFUSALS)
-def test_an_array_that_does_not_fit_is_refused_with_what_was_found(case: str) -> None:
-    X, sentence = ARRAY_REFUSALS[case]
+@pytest.mark.parametrize("case", ARRAY_REJECTIONS)
+def test_an_array_that_does_not_fit_is_rejected_with_what_was_found(case: str) -> None:
+    X, sentence = ARRAY_REJECTIONS[case]
     with pytest.raises(InputError, match=sentence):
         check_rows(numeric(), X)
 
@@ -205,7 +205,7 @@ def test_columns_that_hold_no_numbers_are_named(make_frame: MakeFrame) -> None:
             check_rows(numeric(), make_frame({"f0": [1.0, 2.0], "f1": values}))
 
 
-def test_an_object_column_of_pandas_is_refused_even_if_it_holds_numbers() -> None:
+def test_an_object_column_of_pandas_is_rejected_even_if_it_holds_numbers() -> None:
     frame = pd.DataFrame({"f0": pd.Series([1, 2], dtype=object), "f1": [1.0, 2.0]})
     with pytest.raises(InputError, match="Column 'f0' of X holds Object"):
         check_rows(numeric(), frame)
@@ -243,18 +243,18 @@ def test_a_tree_without_names_takes_any_names_in_the_right_number(make_frame: Ma
         check_rows(tree, make_frame({"a": [1.0]}))
 
 
-def test_a_frame_without_rows_is_refused(make_frame: MakeFrame) -> None:
+def test_a_frame_without_rows_is_rejected(make_frame: MakeFrame) -> None:
     with pytest.raises(InputError, match="X has no rows"):
         check_rows(numeric(), make_frame({"f0": np.zeros(0), "f1": np.zeros(0)}))
 
 
 @pytest.mark.filterwarnings("ignore::polars.exceptions.PerformanceWarning")
-def test_a_lazy_frame_is_refused() -> None:
+def test_a_lazy_frame_is_rejected() -> None:
     with pytest.raises(InputError, match="Expected X as an array or an eager data frame"):
         check_rows(numeric(), pl.DataFrame({"f0": [1.0], "f1": [2.0]}).lazy())
 
 
-def test_two_columns_of_one_name_are_refused() -> None:
+def test_two_columns_of_one_name_are_rejected() -> None:
     frame = pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])
     with pytest.raises(InputError, match="'a'"):
         check_rows(numeric(named=False), frame)
@@ -377,7 +377,7 @@ def test_labels_become_class_indices(classes: list[Any], y: Any, expected: list[
     assert check_labels(with_classes(classes), y, len(expected)).tolist() == expected
 
 
-LABEL_REFUSALS: dict[str, tuple[list[Any], Any, str]] = {
+LABEL_REJECTIONS: dict[str, tuple[list[Any], Any, str]] = {
     "a new text": (["a", "b"], ["a", "z"], r"y holds the label 'z' \(row 1\), which the model never saw; .* 'a', 'b'"),
     "a longer text": (["a", "b"], ["a", "bb"], r"holds the label 'bb' \(row 1\)"),
     "a new number": ([1, 2], [1, 3], r"y holds the label 3 \(row 1\).* its classes are 1, 2"),
@@ -396,9 +396,9 @@ LABEL_REFUSALS: dict[str, tuple[list[Any], Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", LABEL_REFUSALS)
-def test_labels_that_do_not_fit_are_refused_with_what_was_found(case: str) -> None:
-    classes, y, sentence = LABEL_REFUSALS[case]
+@pytest.mark.parametrize("case", LABEL_REJECTIONS)
+def test_labels_that_do_not_fit_are_rejected_with_what_was_found(case: str) -> None:
+    classes, y, sentence = LABEL_REJECTIONS[case]
     with pytest.raises(InputError, match=sentence):
         check_labels(with_classes(classes), y, 2)
 
@@ -426,7 +426,7 @@ def test_weights_become_floats_and_none_stays_none() -> None:
         assert found.tolist() == [1.0, 0.0, 2.0]
 
 
-WEIGHT_REFUSALS: dict[str, tuple[Any, str]] = {
+WEIGHT_REJECTIONS: dict[str, tuple[Any, str]] = {
     "negative": ([1, -0.5, 1], "sample_weight must not be negative, but row 1 has -0.5"),
     "all zero": ([0, 0, 0], "sample_weight is zero for every row; at least one row must count"),
     "NaN": ([1, 1, math.nan], "sample_weight must be finite, but row 2 is not"),
@@ -439,9 +439,9 @@ WEIGHT_REFUSALS: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", WEIGHT_REFUSALS)
-def test_weights_that_do_not_fit_are_refused_with_what_was_found(case: str) -> None:
-    weights, sentence = WEIGHT_REFUSALS[case]
+@pytest.mark.parametrize("case", WEIGHT_REJECTIONS)
+def test_weights_that_do_not_fit_are_rejected_with_what_was_found(case: str) -> None:
+    weights, sentence = WEIGHT_REJECTIONS[case]
     with pytest.raises(InputError, match=sentence):
         check_weights(weights, 3)
 
@@ -533,11 +533,11 @@ def test_numbers_as_labels_are_found_as_a_dictionary_finds_them(
     np.testing.assert_array_equal(check_rows(tree, table).matrix[:, 0], expected)
 
 
-SOURCE_REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
+SOURCE_REJECTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "text for a number": ({"size": list("abcd")}, "Column 'size' of X holds .*, but the tree compares numbers"),
     "number for a text": ({"city": [1, 2, 3, 4]}, "expected text such as 'Paris', found Int64"),
     "text for a numeric label": ({"code": list("abcd")}, "expected a number such as 10, found"),
-    "a refused category": (
+    "a rejected category": (
         {"city": ["Rome", "Oslo", "Oslo", "Rome"]},
         r"Column 'city' of X holds 'Oslo' \(row 1\), which the pipeline's encoder rejects; its categories are 'Paris'",
     ),
@@ -552,9 +552,9 @@ SOURCE_REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", SOURCE_REFUSALS)
-def test_rows_that_a_pipeline_would_not_take_are_refused(case: str, make_frame: MakeFrame) -> None:
-    changed, sentence = SOURCE_REFUSALS[case]
+@pytest.mark.parametrize("case", SOURCE_REJECTIONS)
+def test_rows_that_a_pipeline_would_not_take_are_rejected(case: str, make_frame: MakeFrame) -> None:
+    changed, sentence = SOURCE_REJECTIONS[case]
     rows = {**SOURCE_ROWS, "city": ["Rome", "Paris", "Rome", "Paris"], **changed}
     with pytest.raises(InputError, match=sentence):
         check_rows(behind_pipeline(city=True), make_frame(rows))
@@ -565,7 +565,7 @@ def test_a_column_without_a_single_value_is_missing_and_not_of_the_wrong_type() 
     assert np.isnan(check_rows(behind_pipeline(), rows).matrix[:, 2]).all()
 
 
-def test_whole_numbers_that_no_float_holds_are_refused_where_a_split_asks_for_them(tmp_path: Path) -> None:
+def test_whole_numbers_that_no_float_holds_are_rejected_where_a_split_asks_for_them(tmp_path: Path) -> None:
     # scikit-learn rounds them to float32 at once in a table of whole numbers, and by way of float64 beside floats.
     rng = np.random.default_rng(0)
     base = 2**60

@@ -38,7 +38,7 @@ def model(frame: pd.DataFrame) -> DecisionTreeClassifier:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
-def test_a_cut_parquet_file_is_refused_by_name(share: float, frame: Any, model: Any, tmp_path: Path) -> None:
+def test_a_cut_parquet_file_is_rejected_by_name(share: float, frame: Any, model: Any, tmp_path: Path) -> None:
     whole = tmp_path / "t.parquet"
     frame.to_parquet(whole)
     content = whole.read_bytes()
@@ -109,7 +109,7 @@ def test_a_name_with_marks_of_a_pattern_is_one_file(frame: Any, model: Any, tmp_
         assert secateur.simplify(model, tmp_path / name, y="y", method="mismatch", each_leaf=True) == expected
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(frame: Any, model: Any, tmp_path: Path) -> None:
+def test_a_file_that_changes_while_it_is_read_is_rejected(frame: Any, model: Any, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     frame.to_parquet(path)
 
@@ -157,29 +157,29 @@ def test_what_does_not_fit_is_said_in_a_sentence(
 def test_bad_values_are_named_by_row_and_column(frame: Any, model: Any, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
 
-    def refuse(changed: pd.DataFrame, sentence: str, **options: Any) -> None:
+    def reject(changed: pd.DataFrame, sentence: str, **options: Any) -> None:
         changed.to_parquet(path)
         with pytest.raises(InputError, match=sentence):
             secateur.simplify(model, path, each_leaf=True, **{"y": "y", **options})
 
     bad = frame.copy()
     bad.loc[1_234, "b"] = np.inf
-    refuse(bad, r"infinite value, or one too large for float32, in column 'b' \(row 1234\)")
-    refuse(frame.assign(b="x"), r"Column 'b' of .*t\.parquet holds String, but the tree compares numbers")
+    reject(bad, r"infinite value, or one too large for float32, in column 'b' \(row 1234\)")
+    reject(frame.assign(b="x"), r"Column 'b' of .*t\.parquet holds String, but the tree compares numbers")
     bad = frame.copy()
     bad.loc[1_234, "y"] = 7
-    refuse(bad, r"column 'y' of .* holds the label 7 \(row 1234\), which the model never saw; its classes are 0, 1")
-    refuse(frame.assign(y=frame["y"].astype(float).where(frame.index != 9)), r"holds the label (nan|None) \(row 9\)")
+    reject(bad, r"column 'y' of .* holds the label 7 \(row 1234\), which the model never saw; its classes are 0, 1")
+    reject(frame.assign(y=frame["y"].astype(float).where(frame.index != 9)), r"holds the label (nan|None) \(row 9\)")
     blank = r"column 'w' of .* (holds null, but weights are numbers|has a blank \(row 0\))"  # the latter: DuckDB 1.4
-    refuse(frame.assign(w=None), blank, sample_weight="w")
-    refuse(
+    reject(frame.assign(w=None), blank, sample_weight="w")
+    reject(
         frame.assign(w=np.where(frame.index == 5, np.nan, 1.0)),
         r"(must be finite, but row 5|has a blank \(row 5\))",
         sample_weight="w",
     )
-    refuse(frame.drop(columns="a").rename(columns={"b": "bb"}), r"has no column 'a', which the tree was fitted on")
-    refuse(frame.iloc[:0], r"t\.parquet has no rows")
-    refuse(frame.assign(w=-1.0), r"column 'w' of .* must not be negative, but row 0 has -1", sample_weight="w")
+    reject(frame.drop(columns="a").rename(columns={"b": "bb"}), r"has no column 'a', which the tree was fitted on")
+    reject(frame.iloc[:0], r"t\.parquet has no rows")
+    reject(frame.assign(w=-1.0), r"column 'w' of .* must not be negative, but row 0 has -1", sample_weight="w")
 
 
 def test_queries_and_tables_that_are_none(frame: Any, model: Any) -> None:

@@ -81,7 +81,7 @@ def arrow_bytes(table: pa.Table, *, is_stream: bool = False, packed: str | None 
     return sink.getvalue()
 
 
-def test_damaged_arrow_and_parquet_files_are_refused_in_a_sentence() -> None:
+def test_damaged_arrow_and_parquet_files_are_rejected_in_a_sentence() -> None:
     paths = sorted([*CORPUS.glob("*.arrow"), *CORPUS.glob("*.parquet")])
     assert len(paths) >= 6
     for path, sentence in zip(sorted(paths * 2), read_apart(paths), strict=True):
@@ -126,7 +126,7 @@ def test_notes_of_pandas_in_an_arrow_file_are_not_believed(tmp_path: Path) -> No
         assert next(source.read(["age"])).to_pandas()["age"].tolist() == table["age"].to_pylist()[:80]
 
 
-def test_a_batch_that_unpacks_to_more_than_the_limit_is_refused(
+def test_a_batch_that_unpacks_to_more_than_the_limit_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = pa.table({"age": np.zeros(4_000_000), "outcome": np.zeros(4_000_000)})
@@ -197,7 +197,7 @@ def test_a_table_larger_than_duckdbs_memory_still_spills_to_its_room(tmp_path: P
         assert connection.execute("SELECT current_setting('temp_directory')").fetchall() == [(str(tmp_path),)]
 
 
-def test_names_of_columns_that_are_not_text_are_refused(tmp_path: Path) -> None:
+def test_names_of_columns_that_are_not_text_are_rejected(tmp_path: Path) -> None:
     frame = pd.DataFrame({"price": [1.0], "outcome": [0]})
     path = tmp_path / "t.parquet"
     frame.to_parquet(path)
@@ -212,7 +212,7 @@ def _any_model() -> Any:
     return DecisionTreeClassifier(max_depth=1).fit(pd.DataFrame({"price": [0.0, 1.0]}), [0, 1])
 
 
-def test_a_device_and_a_pipe_without_a_writer_are_refused(tmp_path: Path) -> None:
+def test_a_device_and_a_pipe_without_a_writer_are_rejected(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(InputError, match=r"pipe is a named pipe, whose other end may never be opened: expected a file"):
@@ -262,7 +262,7 @@ def test_a_model_file_is_read_up_to_the_limit(tmp_path: Path, monkeypatch: pytes
     assert read_whole(path) == b"1234567890"
 
 
-def test_a_packed_table_that_holds_far_more_than_it_takes_is_refused(
+def test_a_packed_table_that_holds_far_more_than_it_takes_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("secateur.rows.file_bytes.SMALL", 1 << 20)
@@ -299,7 +299,7 @@ def test_a_longer_line_is_read_where_it_is_asked_for(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "json"])
-def test_too_many_columns_are_refused(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_columns_are_rejected(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECATEUR_MAX_COLUMNS", "10")
     names = [f"c{place}" for place in range(30)]
     path = tmp_path / f"t.{kind}"
@@ -329,7 +329,7 @@ def test_a_parquet_file_of_very_many_rows_is_not_read_into_memory(
         read_table(path)
 
 
-def test_a_directory_that_links_to_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_links_to_itself_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "data"
     (place / "deep").mkdir(parents=True)
     (place / "deep" / "t.csv").write_text("a\n1\n")
@@ -343,7 +343,7 @@ def test_a_directory_that_links_to_itself_is_refused(tmp_path: Path, monkeypatch
             pass
 
 
-def test_records_within_records_without_end_are_refused(tmp_path: Path) -> None:
+def test_records_within_records_without_end_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text('{"a": ' * 50_000 + "1" + "}" * 50_000 + "\n")
     for read in (read_table, lambda path: secateur.simplify(_any_model(), path, y="outcome", each_leaf=True)):
@@ -361,7 +361,7 @@ def test_completing_the_names_of_columns_waits_for_no_pipe(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", ["reader", "dataset"])
-def test_damaged_batches_of_readers_and_datasets_are_refused(kind: str, tmp_path: Path) -> None:
+def test_damaged_batches_of_readers_and_datasets_are_rejected(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "t.arrow"
     content = arrow_bytes(some_rows(), is_stream=kind == "reader")
     path.write_bytes(content.replace("Köln".encode(), b"K\xf6\xf6ln"))

@@ -23,7 +23,7 @@ def test_what_was_packed_comes_back() -> None:
     assert (has_packed_name(Path("a.JSON.GZ")), has_packed_name("a.json")) == (True, False)
 
 
-def test_damaged_and_cut_bytes_are_refused_in_a_sentence() -> None:
+def test_damaged_and_cut_bytes_are_rejected_in_a_sentence() -> None:
     packed = pack(b"rules" * 1000)
     with pytest.raises(InputError, match=r"^r\.gz is no whole gzip file: it was cut\. Write it again\.$"):
         unpack(packed[:-9], "r.gz")
@@ -34,7 +34,7 @@ def test_damaged_and_cut_bytes_are_refused_in_a_sentence() -> None:
     assert peek(b"\x1f\x8b damaged") == b""
 
 
-def test_a_bomb_is_refused_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bomb_is_rejected_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECATEUR_MAX_MODEL", "1MiB")
     with pytest.raises(InputError, match=r"^b\.gz unpacks to more than 1 MiB, and .*SECATEUR_MAX_MODEL"):
         unpack(pack(bytes(50 << 20)), "b.gz")

@@ -71,14 +71,14 @@ def test_large_whole_numbers_are_taken_where_floats_hold_them(tmp_path: Path) ->
         table = pa.table({"a": pa.array(some, pa.int64())})
         for kind, one in tables(table, tmp_path).items():
             assert rules.predict(one).tolist() == expected + ["yes"] * (len(some) - 3), kind
-        # One more rounds up, unless it is a double before: models differ in that, and so it is refused.
+        # One more rounds up, unless it is a double before: models differ in that, and so it is rejected.
         table = pa.table({"a": pa.array([edge + 1, *some[1:]], pa.int64())})
         for one in tables(table, tmp_path).values():
             with pytest.raises(InputError, match=f"Column 'a' of .* holds {edge + 1} .*beyond 2\\^53 that no float"):
                 rules.predict(one)
 
 
-def test_names_that_differ_in_case_only_are_refused(tmp_path: Path) -> None:
+def test_names_that_differ_in_case_only_are_rejected(tmp_path: Path) -> None:
     rules = secateur.simplify(split("A_1", 0.5), method="exact", each_leaf=True)
     table = pa.table({"a": [0.0], "A": [1.0], "A_1": [0.0]})
     pq.write_table(table, tmp_path / "t.parquet")

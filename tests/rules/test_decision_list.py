@@ -134,7 +134,7 @@ def test_a_list_asks_for_the_columns_before_a_pipeline() -> None:
     assert [rule.index for rule in decided if rule] == rules.apply(asked).tolist()
 
 
-def test_rules_that_nothing_ranks_are_refused() -> None:
+def test_rules_that_nothing_ranks_are_rejected() -> None:
     builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
     root = builder.split("age", 30)
     builder.leaf([8, 2], parent=root, side="left")

@@ -73,7 +73,7 @@ def fitted_forests(draw: st.DrawFn, kinds: tuple[type, ...] = FORESTS) -> Fitted
     X, y, weights, _ = draw(sklearn_problems())
     kind = draw(st.sampled_from(kinds))
     if kind is BaggingClassifier:
-        weights = None  # some releases draw by weights, and refuse those that they cannot draw by
+        weights = None  # some releases draw by weights, and reject those that they cannot draw by
     options: dict[str, Any] = {
         "n_estimators": draw(st.integers(1, 5)),
         "random_state": draw(st.integers(0, 9)),
@@ -387,7 +387,7 @@ def fit(model: Any) -> Any:
     return clone(model).fit(*load_iris(return_X_y=True))
 
 
-REFUSED = {
+REJECTED = {
     "an unfitted forest": (RandomForestClassifier, "This RandomForestClassifier is not fitted yet. Call fit first."),
     "a regression forest": (
         lambda: fit(RandomForestRegressor(2)),
@@ -414,8 +414,8 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("make", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_forest_is_refused_in_a_sentence(make: Any, sentence: str) -> None:
+@pytest.mark.parametrize(("make", "sentence"), REJECTED.values(), ids=REJECTED)
+def test_what_is_no_forest_is_rejected_in_a_sentence(make: Any, sentence: str) -> None:
     model = make()
     assert is_forest(model)
     with pytest.raises(UnsupportedModelError) as caught:
@@ -429,7 +429,7 @@ def test_only_ensembles_are_taken_for_forests() -> None:
     assert not is_forest(None)
 
 
-def test_rows_that_do_not_fit_are_refused(iris: Any) -> None:
+def test_rows_that_do_not_fit_are_rejected(iris: Any) -> None:
     X, y, forest = iris
     with pytest.raises(InputError, match="X was passed without y"):
         simplify(forest, X)
@@ -493,7 +493,7 @@ def test_a_knob_is_not_selected_for_a_forest() -> None:
         secateur.select(RandomForestClassifier(3).fit(X, y), X, y, over="tolerance")
 
 
-def test_what_is_about_one_tree_is_refused_with_the_way_to_ask_for_it() -> None:
+def test_what_is_about_one_tree_is_rejected_with_the_way_to_ask_for_it() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     rules = secateur.simplify(RandomForestClassifier(2, max_depth=3, random_state=0).fit(X, y), X, y, each_leaf=True)
     for name in ("overlaps", "explain", "report", "to_json"):

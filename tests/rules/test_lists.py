@@ -208,7 +208,7 @@ def test_a_budget_holds_with_facts_too(tree: Tree, data: st.DataObject) -> None:
     assert found.ok, found
 
 
-def test_a_budget_that_the_rules_exceed_already_is_refused() -> None:
+def test_a_budget_that_the_rules_exceed_already_is_rejected() -> None:
     builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["age"])
     root = builder.split("age", 30)
     builder.leaf([5, 0], parent=root, side="left")

@@ -34,13 +34,13 @@ page = json.loads(made[0].report().to_json())
 try:
     secateur.simplify(doors.TREE, method="exact", floor=0.5)
 except secateur.SecateurError as error:
-    refusal = str(error)
+    rejection = str(error)
 print(json.dumps({
     "equal": [one.to_json() == made[0].to_json() for one in made],
     "deleted": int(made[0].deleted.sum()),
     "guarantee": made[0].guarantee,
     "method": page["method"]["name"],
-    "refusal": refusal,
+    "rejection": rejection,
     "reasons": sorted({why.text[-16:] for rule in made[0] for why in rule.reasons.values() if why.deleted}),
 }))
 """
@@ -75,7 +75,7 @@ def test_one_file_adds_a_method_everywhere(house: Path, spark: Any) -> None:
     assert found["deleted"] > 0
     assert found["guarantee"] == "The training reliability of every shortened rule is at least 0.8."
     assert found["method"] == "careless"
-    assert found["refusal"] == "The method 'exact' does not read floor; 'careless' does. Leave floor out."
+    assert found["rejection"] == "The method 'exact' does not read floor; 'careless' does. Leave floor out."
     assert all(words.endswith("at least 0.8") for words in found["reasons"])
 
 

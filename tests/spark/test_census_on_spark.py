@@ -32,7 +32,7 @@ def test_spark_gives_the_rules_of_the_matrix(data_dir: str, tmp_path: Path, spar
     assert counted == dict(zip(classes.tolist(), sizes.tolist(), strict=True))
 
 
-def test_what_would_bring_rows_to_the_driver_is_refused(tmp_path: Path, spark: Any) -> None:
+def test_what_would_bring_rows_to_the_driver_is_rejected(tmp_path: Path, spark: Any) -> None:
     df = spark.createDataFrame([(float(k), k % 2) for k in range(20)], "a double, y int")
     tree = secateur.TreeBuilder(classes=[0, 1], feature_names=["a"])
     root = tree.split("a", 9.5)

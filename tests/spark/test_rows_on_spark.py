@@ -133,12 +133,12 @@ def test_only_sums_reach_the_driver_and_a_task_that_fails_once_changes_nothing(
         received.append((self, table.num_rows))
         return table
 
-    def refuse(self: Any, *_: Any, **__: Any) -> Any:
+    def reject(self: Any, *_: Any, **__: Any) -> Any:
         raise AssertionError("rows were asked for")
 
     monkeypatch.setattr(DataFrame, "toArrow", watch)
     for name in ("collect", "toPandas", "toLocalIterator", "take", "head", "first", "count"):
-        monkeypatch.setattr(DataFrame, name, refuse)
+        monkeypatch.setattr(DataFrame, name, reject)
     # Every row twenty times, so that rows and counts cannot be mistaken for one another.
     many = df.toDF(*(f"c{k}" for k in range(len(df.columns)))).selectExpr("*", "explode(sequence(1, 20)) as copy")
     many = many.mapInArrow(fail_once, many.schema).toDF(*df.columns, "copy")
@@ -196,7 +196,7 @@ def test_predictions_and_audits_are_those_in_memory(
 
 @both_forms
 @pytest.mark.parametrize("make", [probing_rows.fitted_probe, probing_rows.closed_probe])
-def test_predictions_at_every_limit_and_of_what_is_refused(spark: Any, make: Any, form: str) -> None:
+def test_predictions_at_every_limit_and_of_what_is_rejected(spark: Any, make: Any, form: str) -> None:
     from secateur.spark import predict
 
     probe = probe_in_form(form, make())

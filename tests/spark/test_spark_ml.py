@@ -132,7 +132,7 @@ def test_a_pipeline_that_keeps_everything(spark: Any, table: dict[str, list[Any]
 
 
 @pytest.mark.parametrize("invalid", ["error", "skip"])
-def test_a_pipeline_that_refuses(spark: Any, table: dict[str, list[Any]], invalid: str) -> None:
+def test_a_pipeline_that_rejects(spark: Any, table: dict[str, list[Any]], invalid: str) -> None:
     from pyspark.ml.feature import Imputer, OneHotEncoder, StringIndexer, VectorAssembler
 
     stages = [
@@ -249,7 +249,7 @@ def test_a_surrogate_is_rounded_to_a_type_that_the_pipeline_does_not_tell(limit:
         assert spark_ml._decode(builder.build(), [one]).missing_left[0] == goes_left
 
 
-def test_what_cannot_be_read_exactly_is_refused(spark: Any, table: dict[str, list[Any]]) -> None:
+def test_what_cannot_be_read_exactly_is_rejected(spark: Any, table: dict[str, list[Any]]) -> None:
     from pyspark.ml import Pipeline
     from pyspark.ml.classification import DecisionTreeClassifier
     from pyspark.ml.feature import Imputer, StandardScaler, VectorAssembler

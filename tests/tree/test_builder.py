@@ -166,7 +166,7 @@ def threshold_nan() -> TreeBuilder:
     return builder
 
 
-REFUSALS: dict[str, tuple[Callable[[], Any], str]] = {
+REJECTIONS: dict[str, tuple[Callable[[], Any], str]] = {
     "unknown column": (
         lambda: play().split("agee", 1),
         r"There is no column 'agee'; the columns are \['age', 'city'\]",
@@ -223,22 +223,22 @@ REFUSALS: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSALS)
-def test_a_mistake_is_refused_and_named(case: str) -> None:
-    mistake, sentence = REFUSALS[case]
+@pytest.mark.parametrize("case", REJECTIONS)
+def test_a_mistake_is_rejected_and_named(case: str) -> None:
+    mistake, sentence = REJECTIONS[case]
     with pytest.raises(InvalidTreeError, match=sentence):
         mistake()
 
 
 @pytest.mark.parametrize("counts", [[-1, 2], [math.nan, 1], [math.inf, 1]])
-def test_counts_that_are_no_counts_are_refused(counts: list[float]) -> None:
+def test_counts_that_are_no_counts_are_rejected(counts: list[float]) -> None:
     builder = play()
     builder.leaf(counts)
     with pytest.raises(InvalidTreeError, match="node 0 has a negative or infinite class count"):
         builder.build()
 
 
-def test_equal_classes_and_equal_columns_are_refused() -> None:
+def test_equal_classes_and_equal_columns_are_rejected() -> None:
     for classes, columns, sentence in [
         (["a", "a"], ["x"], r"the classes \['a', 'a'\] are not distinct"),
         (["a", "b"], ["x", "x"], "two features have the same name"),
@@ -249,7 +249,7 @@ def test_equal_classes_and_equal_columns_are_refused() -> None:
             builder.build()
 
 
-def test_a_refused_call_leaves_the_builder_as_it_was() -> None:
+def test_a_rejected_call_leaves_the_builder_as_it_was() -> None:
     builder = with_left_leaf()
     with pytest.raises(InvalidTreeError, match="already has a left child"):
         builder.leaf([1, 0], parent=0, side="left")

@@ -1,4 +1,4 @@
-"""Facts travel with their tree, are refused where they do not fit it, and leave alone what they do not speak of."""
+"""Facts travel with their tree, are rejected where they do not fit it, and leave alone what they do not speak of."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ UNFIT: dict[str, tuple[Facts, str]] = {
 
 
 @pytest.mark.parametrize("case", UNFIT)
-def test_a_fact_that_does_not_fit_its_tree_is_refused(case: str) -> None:
+def test_a_fact_that_does_not_fit_its_tree_is_rejected(case: str) -> None:
     facts, sentence = UNFIT[case]
     with pytest.raises(InvalidTreeError, match=sentence):
         check_tree(replace(patients(), facts=facts))

@@ -177,13 +177,13 @@ NOT_JSON = {
 
 
 @pytest.mark.parametrize("case", NOT_JSON)
-def test_what_is_not_json_is_refused(case: str) -> None:
+def test_what_is_not_json_is_rejected(case: str) -> None:
     with pytest.raises(FormatError, match="Expected a secateur-tree JSON text, but it is not JSON"):
         Tree.from_json(NOT_JSON[case])
 
 
 @pytest.mark.parametrize("text", [None, 3, b"\xff\xfe\xfa"], ids=repr)
-def test_what_is_not_text_is_refused(text: Any) -> None:
+def test_what_is_not_text_is_rejected(text: Any) -> None:
     with pytest.raises(FormatError, match="Expected a secateur-tree JSON text, but it is not JSON"):
         Tree.from_json(text)
 
@@ -237,7 +237,7 @@ WRONG_TYPES: dict[str, list[Any]] = {
         for value in values
     ],
 )
-def test_a_field_of_the_wrong_type_is_refused(name: str, value: Any) -> None:
+def test_a_field_of_the_wrong_type_is_rejected(name: str, value: Any) -> None:
     text = written(**{name: value})
     with pytest.raises(FormatError, match=r"A field of the tree JSON has the wrong type|breaks an invariant"):
         Tree.from_json(text)

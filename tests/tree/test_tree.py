@@ -351,7 +351,7 @@ def test_every_drawn_tree_passes(tree: Tree) -> None:
     check_tree(tree)
 
 
-def test_make_tree_refuses_arrays_of_different_length() -> None:
+def test_make_tree_rejects_arrays_of_different_length() -> None:
     with pytest.raises(InvalidTreeError, match=r"threshold has shape \(2,\), but there are 3 nodes"):
         stump(threshold=[30.0, 0.0])
 

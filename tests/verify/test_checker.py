@@ -84,7 +84,7 @@ def test_a_tampered_file_fails(problem: tuple[Any, Any, Any], method: str) -> No
 
 
 @pytest.mark.parametrize("method", secateur.METHODS)
-def test_a_reason_that_the_method_never_gives_is_refused(problem: tuple[Any, Any, Any], method: str) -> None:
+def test_a_reason_that_the_method_never_gives_is_rejected(problem: tuple[Any, Any, Any], method: str) -> None:
     model, X, y = problem
     rules = secateur.simplify(model, X, y, method=method, each_leaf=True)
     gives = secateur.METHODS[method].gives
@@ -109,7 +109,7 @@ def test_a_file_of_an_unknown_method_is_rejected_in_a_sentence(problem: tuple[An
         tamper(secateur.simplify(*problem), change)
 
 
-def test_a_reason_about_another_node_is_refused(problem: tuple[Any, Any, Any]) -> None:
+def test_a_reason_about_another_node_is_rejected(problem: tuple[Any, Any, Any]) -> None:
     _, X, y = problem
     model = DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, y)
     for method, kind in (("sibling", "sibling-leaf"), ("faithful", "inside-h")):

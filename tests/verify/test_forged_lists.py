@@ -1,4 +1,4 @@
-"""Files of lists that were forged, the digest made anew, are refused when read or refuted by the checker."""
+"""Files of lists that were forged, the digest made anew, are rejected when read or refuted by the checker."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CLASSES = secateur.simplify(MODEL, X, Y, tolerance=1, sections=4)
 
 
 def find_fault(text: str) -> str:
-    """What a file is refused with when it is read, or what the checker finds with the training rows; else nothing."""
+    """What a file is rejected with when it is read, or what the checker finds with the training rows; else nothing."""
     try:
         rules = secateur.Rules.from_json(text)
     except FormatError as error:
@@ -531,12 +531,12 @@ def test_a_budget_that_one_class_exceeds_is_found() -> None:
         (lambda c: c["written"]["kinds"].__setitem__(0, "whim"), "whim|wrong type"),
     ],
 )
-def test_a_broken_file_is_refused_in_a_sentence(change: Callable[[Content], None], message: str) -> None:
+def test_a_broken_file_is_rejected_in_a_sentence(change: Callable[[Content], None], message: str) -> None:
     content = json.loads(EXACT.to_json())
     change(content)
-    with pytest.raises(ValueError, match=message) as refusal:
+    with pytest.raises(ValueError, match=message) as rejection:
         secateur.Rules.from_json(json.dumps(content))
-    assert isinstance(refusal.value, secateur.SecateurError)
+    assert isinstance(rejection.value, secateur.SecateurError)
 
 
 @pytest.mark.parametrize(
@@ -547,7 +547,7 @@ def test_a_broken_file_is_refused_in_a_sentence(change: Callable[[Content], None
         {"format": "secateur-compact", "version": 1},
     ],
 )
-def test_a_file_of_a_draft_is_refused_in_one_sentence(header: Content) -> None:
+def test_a_file_of_a_draft_is_rejected_in_one_sentence(header: Content) -> None:
     for rules in (EXACT, EXACT.each_leaf):
         with pytest.raises(FormatError, match=r"^This file was written by an early draft of secateur, whose format"):
             secateur.Rules.from_json(forge_file(rules, lambda content: content.update(header)))
@@ -591,7 +591,7 @@ def use_a_reason_of_lists_for_a_leaf(content: Content) -> None:
         (keep_what_was_paid, "says that a deleted condition stays, or that a kept one went"),
     ],
 )
-def test_a_lie_under_new_words_and_a_new_digest_is_refused(change: Callable[[Content], None], words: str) -> None:
+def test_a_lie_under_new_words_and_a_new_digest_is_rejected(change: Callable[[Content], None], words: str) -> None:
     content = json.loads(SHORT.to_json())
     assert secateur.Rules.from_json(word_again(dict(content))).verify(X, Y).ok
     change(content)

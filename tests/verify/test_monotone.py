@@ -1,4 +1,4 @@
-"""The checker's own proof of monotonicity refuses what is not true, also of columns that facts tie together."""
+"""The checker's own proof of monotonicity rejects what is not true, also of columns that facts tie together."""
 
 from __future__ import annotations
 

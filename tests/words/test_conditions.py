@@ -16,7 +16,7 @@ import secateur
 from secateur.tree.paths import trace_paths
 from secateur.tree.regions import Region
 from secateur.tree.tree import Tree, round_down
-from secateur.words.conditions import EXACT, _read_cells, count_of, read_conditions, read_share, read_threshold
+from secateur.words.conditions import EXACT, _read_cells, count_of, format_share, format_threshold, read_conditions
 from secateur.words.plain_words import join_asked
 
 
@@ -30,7 +30,7 @@ def test_every_float32_stays_on_its_side(value: float) -> None:
     limit = np.float32(value)
     with np.errstate(over="ignore"):
         beyond = np.nextafter(limit, np.float32(np.inf))
-    assert float(limit) <= float(read_threshold(float(limit), "float32")) < float(beyond)
+    assert float(limit) <= float(format_threshold(float(limit), "float32")) < float(beyond)
 
 
 @given(st.floats(min_value=2.0**-100, max_value=2.0**100, width=32))
@@ -38,7 +38,7 @@ def test_every_float32_stays_on_its_side(value: float) -> None:
 def test_no_shorter_decimal_would_do(value: float) -> None:
     limit = float(np.float32(value))
     beyond = float(np.nextafter(np.float32(value), np.float32(np.inf)))
-    digits = significant_digits(read_threshold(limit, "float32"))
+    digits = significant_digits(format_threshold(limit, "float32"))
     if digits > 1:
         # All decimals with one digit less around the gap: none lies in it.
         step = Decimal(10) ** (Decimal(limit).adjusted() - digits + 2)
@@ -50,7 +50,7 @@ def test_no_shorter_decimal_would_do(value: float) -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False))
 @settings(max_examples=200, deadline=None)
 def test_a_float64_threshold_reads_back_exactly(value: float) -> None:
-    assert float(read_threshold(value, "float64")) == value
+    assert float(format_threshold(value, "float64")) == value
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e38, max_value=1e38))
@@ -129,7 +129,7 @@ def test_a_category_that_could_be_misread_stands_between_quotes(label: str, show
     [(1.0, "100.0%"), (0.9999, ">99.9%"), (0.0001, "<0.1%"), (0.0, "0.0%"), (0.5, "50.0%"), (None, "unknown")],
 )
 def test_a_share_is_never_rounded_to_certainty(share: float | None, text: str) -> None:
-    assert read_share(share) == text
+    assert format_share(share) == text
 
 
 @pytest.mark.parametrize(
@@ -172,13 +172,13 @@ def slow_threshold(limit: float, dtype: str) -> str:
 )
 @settings(max_examples=500, deadline=None)
 def test_skipping_hopeless_numbers_of_digits_changes_nothing(limit: float, dtype: str) -> None:
-    assert read_threshold(limit, dtype) == slow_threshold(limit, dtype)
+    assert format_threshold(limit, dtype) == slow_threshold(limit, dtype)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 @settings(max_examples=300, deadline=None)
 def test_skipping_changes_nothing_for_float64_numbers(limit: float) -> None:
-    assert read_threshold(limit, "float64") == slow_threshold(limit, "float64")
+    assert format_threshold(limit, "float64") == slow_threshold(limit, "float64")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from secateur.rows.encoding import read_written
 from secateur.tree.columns import STEPS, ColumnParser
-from secateur.words.conditions import first_beyond, read_moment, read_moments, write_moment
+from secateur.words.conditions import first_beyond, format_moment, read_moments, write_moment
 
 FIRST = datetime(1970, 1, 1)
 
@@ -47,7 +47,7 @@ def test_times_of_the_day_are_worded_too() -> None:
     assert read_moments("at", clock, -math.inf, 52_200.0, "float32") == ("some", "at before 14:31")
     assert read_moments("at", clock, 52_200.0, 86_399.0, "float32") == ("some", "at from 14:31 to 23:59")
     assert read_moments("at", clock, 52_200.0, 86_400.0, "float32") is None  # no time of a day
-    assert read_moment(52_200.0, clock) == "14:30"
+    assert format_moment(52_200.0, clock) == "14:30"
 
 
 def test_one_day_no_day_and_all_days() -> None:
@@ -62,8 +62,8 @@ def test_a_time_that_the_tree_rounds_is_said_to_be_about_that_time() -> None:
     second = ColumnParser("date", step="second")
     exact = datetime(2021, 3, 1, 7, 13, 31)
     rounded = float(np.float32((exact - FIRST) / timedelta(days=1)))
-    assert read_moment(rounded, second).startswith("about 2021-03-01 07:1")
-    assert read_moment(18_687.0, ColumnParser("date")) == "2021-03-01"
+    assert format_moment(rounded, second).startswith("about 2021-03-01 07:1")
+    assert format_moment(18_687.0, ColumnParser("date")) == "2021-03-01"
     assert write_moment(first_beyond(18_687.0, ColumnParser("date"), "float32"), ColumnParser("date")) == "2021-03-02"
 
 
@@ -80,7 +80,7 @@ def test_a_moment_is_about_where_the_number_stands_for_its_neighbour_too() -> No
         for minute in range(1440 * day, 1440 * day + 300):
             one, here, other = (float(np.float32(place / 1440)) for place in (minute - 1, minute, minute + 1))
             if round(here * 1440) == minute:
-                is_about = read_moment(here, reading).startswith("about ")
+                is_about = format_moment(here, reading).startswith("about ")
                 assert is_about == (here in (one, other)), (day, minute)
                 seen.add((day, is_about))
     assert seen == {(5_000, False), (10_000, False), (10_000, True), (20_000, True)}

@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
-from secateur.words.plain_words import read_asked
+from secateur.words.plain_words import format_asked
 
 LABELS = {"status": ["none", "low", "middle", "high"], "phone": ["no", "yes"], "use": list("abcdefg")}
 
@@ -57,7 +57,7 @@ def test_what_is_said_of_labels_is_what_the_tree_asks(seed: int) -> None:
     footnotes = [one for one in str(rules).splitlines() if one.startswith("A label that the tree does not know")]
     told = dict(re.findall(r"(\w+) (like \w+|line by line)", footnotes[0])) if footnotes else {}
     for line in rules.lines:
-        for one, text in zip(line.whole_conditions, read_asked(rules, line.kept_ids), strict=True):
+        for one, text in zip(line.whole_conditions, format_asked(rules, line.kept_ids), strict=True):
             if one.categories is None:
                 continue
             labels = LABELS[one.name]

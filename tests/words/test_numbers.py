@@ -11,16 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import secateur
-from secateur.words.conditions import read_count, read_share_beside
+from secateur.words.conditions import format_count, format_share_beside
 from secateur.words.plain_words import (
     ROUNDED,
     SHORT_ENOUGH,
     count_digits,
     find_neighbours,
+    format_amount,
+    format_limit,
+    format_target,
     needs_values,
-    read_amount,
-    read_limit,
-    read_target,
     round_target,
     shorten_number,
     write_number,
@@ -147,14 +147,14 @@ def test_the_text_says_that_numbers_are_rounded_and_a_file_shows_them_whole() ->
 
 
 def test_counts_shares_and_amounts_are_short() -> None:
-    assert [read_count(one) for one in (1234567.0, 1234567.5, 0.1 + 0.2)] == ["1,234,567", "1,234,570", "0.3"]
-    assert [read_share_beside(one, 0.02) for one in (0.0312, 0.02004)] == ["3.1%", "2.004%"]
-    assert [read_amount(one) for one in (1234.5678, 0.000123456)] == ["1,235", "0.0001235"]
-    assert [read_limit(one) for one in (19.2716, 0.25, 0.0)] == ["19.28", "0.25", "0"]
+    assert [format_count(one) for one in (1234567.0, 1234567.5, 0.1 + 0.2)] == ["1,234,567", "1,234,570", "0.3"]
+    assert [format_share_beside(one, 0.02) for one in (0.0312, 0.02004)] == ["3.1%", "2.004%"]
+    assert [format_amount(one) for one in (1234.5678, 0.000123456)] == ["1,235", "0.0001235"]
+    assert [format_limit(one) for one in (19.2716, 0.25, 0.0)] == ["19.28", "0.25", "0"]
 
 
 def test_values_are_rounded_no_further_than_their_window() -> None:
     assert str(round_target(247.31, 240.0, 255.0, 20.0)) == "247"
     assert str(round_target(247.31, 247.25, 247.35, 20.0)) == "247.3"
-    assert read_target(1247.3, (1230.0, 1260.0), 20.0, "€{}") == "about €1,247"
-    assert read_target(0.5, None, 0.0) == "0.5"
+    assert format_target(1247.3, (1230.0, 1260.0), 20.0, "€{}") == "about €1,247"
+    assert format_target(0.5, None, 0.0) == "0.5"

@@ -163,10 +163,10 @@ def test_without_locks_files_are_written_and_nothing_is_cleaned(
 
 
 def test_a_file_system_without_second_names_is_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def reject(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "link", reject)
     paths = [tmp_path / "a", tmp_path / "b"]
     for replace, text in ((False, "one"), (True, "two")):
         with stage_files(paths, replace=replace) as staged:

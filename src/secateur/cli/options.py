@@ -91,7 +91,7 @@ Seed = Annotated[int, typer.Option(help="random_state of the tree.", min=0, max=
 Holdout = Annotated[float, typer.Option(metavar="SHARE", help="Share of the rows to measure on instead of fitting to.")]
 HELD_OUT = "Share of the rows that was set aside.  [default: as the rules say]"
 HeldOut = Annotated[float | None, typer.Option(metavar="SHARE", help=HELD_OUT)]
-POLICY = "A policy to compare with, such as 'refuse if dti > 45 and late >= 1; otherwise approve'."
+POLICY = "A policy to compare with, such as 'reject if dti > 45 and late >= 1; otherwise approve'."
 Policy = Annotated[str | None, typer.Option(metavar="TEXT", help=POLICY)]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="File to write; - is the screen.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]

@@ -259,7 +259,7 @@ def _rank_in_rule(paths: Paths, entries: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def check_size(paths: Paths, opened: NDArray[np.bool_], n_classes: int, method: str | None) -> None:
-    """Refuse a summary that would be too large, and say how large."""
+    """Reject a summary that would be too large, and say how large."""
     n_open = paths.count(opened)
     n_numbers = float(np.exp2(n_open.astype(np.float64)).sum() * n_classes)
     if n_numbers > MOST_NUMBERS:

@@ -8,11 +8,18 @@ import numpy as np
 
 from secateur.export.csv import write_csv
 from secateur.export.html import write_notebook_table
-from secateur.results.deletion_effects import PairEffect, PairEffects, read_points
+from secateur.results.deletion_effects import PairEffect, PairEffects, format_points
 from secateur.results.diagnosis import Diagnosis, DiagnosisRow
 from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
-from secateur.words.conditions import count_of, join_conditions, read_conditions, read_count, read_link, read_share
+from secateur.words.conditions import (
+    count_of,
+    format_count,
+    format_link,
+    format_share,
+    join_conditions,
+    read_conditions,
+)
 
 SHOWN_CONDITIONS = 12  # of the short table
 SHOWN_IN_NOTEBOOK = 200
@@ -84,12 +91,12 @@ def _read_rule(diagnosis: Diagnosis, leaf_id: int, rows: Sequence[DiagnosisRow])
     asked = join_conditions(read_conditions(tree, paths, [row.link_id for row in rows]))
     name = tree.class_names[paths.leaf_class[rule]]
     support, share = diagnosis._leaf_counts[rule].sum(), diagnosis._reliability[rule]
-    told = f"   ({_read_rows(diagnosis, support)}, {read_share(share)} {name})" if diagnosis.has_rows else ""
+    told = f"   ({_read_rows(diagnosis, support)}, {format_share(share)} {name})" if diagnosis.has_rows else ""
     return f"Rule {rule + 1} (leaf {leaf_id}): {asked} => {name}{told}"
 
 
 def _read_rows(diagnosis: Diagnosis, support: float) -> str:
-    return f"weight {read_count(support)}" if diagnosis.is_weighted else count_of(support, "row")
+    return f"weight {format_count(support)}" if diagnosis.is_weighted else count_of(support, "row")
 
 
 def _read_layers(diagnosis: Diagnosis, row: DiagnosisRow) -> Iterator[tuple[str, str]]:
@@ -102,8 +109,8 @@ def _read_layers(diagnosis: Diagnosis, row: DiagnosisRow) -> Iterator[tuple[str,
         side = "within" if row.effect == "probabilistic-irc" else "beyond"
         yield (
             "effect",
-            f"without it {_read_rows(diagnosis, row.support_without or 0)}, {read_share(row.reliability_without)} "
-            f"{name}: D = {read_points(row.effect_size)}, {side} {bound}; {EFFECTS[row.effect]}",
+            f"without it {_read_rows(diagnosis, row.support_without or 0)}, {format_share(row.reliability_without)} "
+            f"{name}: D = {format_points(row.effect_size)}, {side} {bound}; {EFFECTS[row.effect]}",
         )
     elif diagnosis.has_rows:
         yield "effect", "unknown: no training row satisfies the rule"
@@ -123,10 +130,10 @@ def _read_orientation(diagnosis: Diagnosis, row: DiagnosisRow, name: str) -> str
     if before is None or after is None:
         return "neutral: no row of the tree's own came this way"
     if row.status == "neutral":
-        return f"neutral: the share of {name} stays at {read_share(before)}"
+        return f"neutral: the share of {name} stays at {format_share(before)}"
     verb = "rises" if row.status == "matched" else "falls"
     sign = f" ({row.orientation})" if diagnosis.tree.n_classes == 2 else ""
-    return f"the share of {name} {verb} from {read_share(before)} to {read_share(after)}{sign}"
+    return f"the share of {name} {verb} from {format_share(before)} to {format_share(after)}{sign}"
 
 
 def _read_status(row: DiagnosisRow, name: str) -> str:
@@ -149,7 +156,7 @@ def _read_pairs(diagnosis: Diagnosis, found: PairEffects) -> Iterator[str]:
         return
     yield "  pairs that interact most: D of both together, against the sum of D of each alone"
     for pair in listed:
-        one, two = (read_link(diagnosis.tree, diagnosis._paths, link) for link in pair.link_ids)
+        one, two = (format_link(diagnosis.tree, diagnosis._paths, link) for link in pair.link_ids)
         yield f"    {one}  with  {two}"
         yield f"      {_read_pair(pair)}"
 
@@ -158,8 +165,8 @@ def _read_pair(pair: PairEffect) -> str:
     if pair.alone is None or pair.effect_size is None or pair.interaction is None:
         return "unknown"
     return (
-        f"together {read_points(pair.effect_size)} ({pair.effect}), alone {read_points(pair.alone[0])} and "
-        f"{read_points(pair.alone[1])}: interaction {read_points(pair.interaction)}"
+        f"together {format_points(pair.effect_size)} ({pair.effect}), alone {format_points(pair.alone[0])} and "
+        f"{format_points(pair.alone[1])}: interaction {format_points(pair.interaction)}"
     )
 
 
@@ -192,7 +199,7 @@ def _read_opening(diagnosis: Diagnosis) -> str:
 
 def _make_cells(row: DiagnosisRow) -> list[str]:
     status = f"{row.status}, inside H" if row.inside_h else row.status
-    size = "unknown" if row.effect_size is None else read_points(row.effect_size).removesuffix(" points")
+    size = "unknown" if row.effect_size is None else format_points(row.effect_size).removesuffix(" points")
     return [str(row.leaf_id), row.class_name, row.condition, status, row.presumption or "", size, row.effect or ""]
 
 

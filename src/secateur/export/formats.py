@@ -33,7 +33,7 @@ class Format:
     needs: tuple[str, str] | None = None  # a library that is not always there, and the extra that installs it
 
     def check(self, options: Mapping[str, Any]) -> None:
-        """Refuse options that the format does not have, and values that they cannot take."""
+        """Reject options that the format does not have, and values that they cannot take."""
         for name, value in options.items():
             if name not in self.options:
                 known = f"its options are {', '.join(self.options)}" if self.options else "it has none"
@@ -69,7 +69,7 @@ def write_format(rules: Rules, name: str, options: Mapping[str, Any] | None = No
 
 
 def write_rules(rules: Rules, name: str, /, **options: Any) -> Any:
-    """Write rules in a format of files, or as a ``"frame"``; an option that the format does not have is refused."""
+    """Write rules in a format of files, or as a ``"frame"``; an option that the format does not have is rejected."""
     return (FRAME if name == FRAME.name else find_format(name)).write(rules, options)
 
 

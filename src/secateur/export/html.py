@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secateur.export.listing import ListedLine, make_listing
-from secateur.words.conditions import count_of, read_count, read_share
-from secateur.words.plain_words import read_amount
+from secateur.words.conditions import count_of, format_count, format_share
+from secateur.words.plain_words import format_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,9 +90,9 @@ def audit_to_html(audit: Audit) -> str:
     """Show how right rules and tree are, and where they part."""
     if audit.is_of_values:
         rows = [
-            ("mean absolute error", read_amount(audit.mae), read_amount(audit.tree_mae)),
-            ("root mean squared error", read_amount(audit.rmse), read_amount(audit.tree_rmse)),
-            ("that of always saying the mean", read_amount(audit.baseline), ""),
+            ("mean absolute error", format_amount(audit.mae), format_amount(audit.tree_mae)),
+            ("root mean squared error", format_amount(audit.rmse), format_amount(audit.tree_rmse)),
+            ("that of always saying the mean", format_amount(audit.baseline), ""),
         ]
     else:
         rows = [
@@ -147,7 +147,11 @@ def overlaps_to_html(overlaps: Overlaps) -> str:
     """Show the pairs of rules that share most rows."""
     lines = overlaps._rules.lines
     rows = [
-        (*(f"{n + 1}: {lines[n].words}" for n in (one.first, one.second)), read_count(one.rows), read_share(one.share))
+        (
+            *(f"{n + 1}: {lines[n].words}" for n in (one.first, one.second)),
+            format_count(one.rows),
+            format_share(one.share),
+        )
         for one in overlaps[:SHOWN_PAIRS]
     ]
     word = overlaps._rules.line_word

@@ -11,7 +11,7 @@ from secateur.results.answer import describe_answer, describe_assimilation, desc
 from secateur.results.measures import describe_flags
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
-from secateur.words.conditions import count_of, read_link
+from secateur.words.conditions import count_of, format_link
 from secateur.words.plain_words import ROUNDED, bracket_asked, join_asked, rounds_a_number
 
 
@@ -71,7 +71,7 @@ def make_listing(rules: Rules, *, reasons: bool = False, most: int | None = None
 
 
 def _make_listing(rules: Rules, *, reasons: bool, most: int | None) -> Listing:
-    read = cache(partial(read_link, rules.tree, rules.paths, voice=rules.voice))  # an edge is on many paths
+    read = cache(partial(format_link, rules.tree, rules.paths, voice=rules.voice))  # an edge is on many paths
     unseen = rules.unseen
     beside, by_leaf = (rules.support, rules.leaf_support) if unseen is None else (unseen.support, unseen.sizes)
     parts = np.minimum(np.nan_to_num(beside) / max(float(np.nansum(by_leaf)), 1e-300), 1.0).tolist()

@@ -9,7 +9,7 @@ Every column that a rule asks for is an input of its own, of shape (rows, 1). Th
             -> prediction, rule, share                                      looked up
 
 A float32 input is rounded by the caller, as scikit-learn does, so limits are exact. Texts and whole numbers have
-no NaN in ONNX: rules that take a missing value in such a column are refused.
+no NaN in ONNX: rules that take a missing value in such a column are rejected.
 """
 
 import importlib
@@ -27,7 +27,7 @@ from secateur.tree.tree import Label
 
 OPSET = 19  # the first in which texts can be compared
 IR_VERSION = 9  # which came with it
-REFUSED: dict[str, Label] = {"U": "", "i": 0, "f": float("nan"), "b": False}
+REJECTED: dict[str, Label] = {"U": "", "i": 0, "f": float("nan"), "b": False}
 HALF = np.float32(0.5)  # between the 0 and 1 of sums that count
 
 
@@ -35,7 +35,7 @@ def rules_to_onnx(rules: Rules) -> bytes:
     """Write the rules as an ONNX model, a serialized ``ModelProto``.
 
     Its outputs are ``prediction``, ``rule`` (counted from 1) and ``share`` (NaN where not known), one value for
-    each row. A row that the tree refuses has rule 0 and share NaN; its prediction then means nothing.
+    each row. A row that the tree rejects has rule 0 and share NaN; its prediction then means nothing.
     """
     need_library("onnx", "onnx", "An ONNX model")
     listed = make_decision_list(rules)
@@ -87,11 +87,11 @@ class _Graph:
         helper = self._onnx.helper
         labels = np.array([rule.label for rule in self._rules])
         labels = labels.astype(np.int64) if labels.dtype.kind in "iu" else labels
-        # What follows from the place of the rule that wins; place 0 is for rows that are refused.
-        refused = np.array([REFUSED[labels.dtype.kind]], dtype=labels.dtype)
+        # What follows from the place of the rule that wins; place 0 is for rows that are rejected.
+        rejected = np.array([REJECTED[labels.dtype.kind]], dtype=labels.dtype)
         shares = [np.nan if rule.share is None else rule.share for rule in self._rules]
         tables = {
-            self._names.take("prediction"): np.concatenate([refused, labels]),
+            self._names.take("prediction"): np.concatenate([rejected, labels]),
             self._names.take("rule"): np.array([0, *(rule.index + 1 for rule in self._rules)], dtype=np.int64),
             self._names.take("share"): np.array([np.nan, *shares]),
         }
@@ -113,12 +113,12 @@ class _Graph:
         return content
 
     def _find_winner(self) -> str:
-        """Find the place of the first rule that each row satisfies, from 1; 0 for a row that is refused."""
-        atoms, refused, sizes = [], [], []
+        """Find the place of the first rule that each row satisfies, from 1; 0 for a row that is rejected."""
+        atoms, rejected, sizes = [], [], []
         for place, column in enumerate(self._columns):
             own, outside = self._read_numbers(place) if column.labels is None else self._read_labels(column)
             atoms.append(own)
-            refused += outside
+            rejected += outside
             sizes.append(len(self._intervals[place]) + 1 if column.labels is None else len(column.labels) + 2)
         starts = np.cumsum([0, *sizes])
         holds = self._float(self._add("Concat", *atoms, axis=1))
@@ -135,15 +135,15 @@ class _Graph:
         # A sum of so many ones is exact.
         needed = self._constant(all_of.sum(axis=0) - HALF)
         satisfied = self._add("Greater", self._add("MatMul", passed, self._constant(all_of)), needed)
-        if not refused:  # no row is refused, but the answer for one keeps its place
+        if not rejected:  # no row is rejected, but the answer for one keeps its place
             none = self._add("MatMul", holds, self._constant(np.zeros((starts[-1], 1), dtype=np.float32)))
-            refused = [self._add("Greater", none, self._constant(HALF))]
-        first = reduce(lambda one, other: self._add("Or", one, other), refused)
+            rejected = [self._add("Greater", none, self._constant(HALF))]
+        first = reduce(lambda one, other: self._add("Or", one, other), rejected)
         ranked = self._float(self._add("Concat", first, satisfied, axis=1))
         return self._add("ArgMax", ranked, axis=1, keepdims=0)
 
     def _read_labels(self, column: Column) -> tuple[str, list[str]]:
-        """Put the atoms of a column of categories side by side, and list which rows are refused."""
+        """Put the atoms of a column of categories side by side, and list which rows are rejected."""
         known = self._add("Equal", column.name, self._constant(np.array(column.labels, dtype=_dtype(column))))
         listed = self._add("ReduceMax", self._float(known), self._constant(np.array([1])), keepdims=1)
         other = self._add("Less", listed, self._constant(HALF))
@@ -152,11 +152,11 @@ class _Graph:
             other = self._add("And", other, self._add("Not", missing))
         else:
             missing = self._add("And", other, self._add("Not", other))  # never
-        refused = [*([] if column.takes_missing else [missing]), *([] if column.takes_unlisted else [other])]
-        return self._add("Concat", known, other, missing, axis=1), refused
+        rejected = [*([] if column.takes_missing else [missing]), *([] if column.takes_unlisted else [other])]
+        return self._add("Concat", known, other, missing, axis=1), rejected
 
     def _read_numbers(self, place: int) -> tuple[str, list[str]]:
-        """Put the atoms of a column of numbers side by side, and list which rows are refused."""
+        """Put the atoms of a column of numbers side by side, and list which rows are rejected."""
         column = self._columns[place]
         kind = np.dtype(column.dtype)
         lows, highs = (self._constant(np.array(ends, dtype=kind)) for ends in zip(*self._intervals[place], strict=True))
@@ -164,10 +164,10 @@ class _Graph:
         within = self._add("And", above, self._add("LessOrEqual", column.name, highs))
         missing = self._add("IsNaN", column.name)
         low, high = (self._constant(kind.type(end)) for end in column.ends)
-        refused = [self._add("Less", column.name, low), self._add("Greater", column.name, high)]
+        rejected = [self._add("Less", column.name, low), self._add("Greater", column.name, high)]
         if not column.takes_missing:
-            refused.append(missing)
-        return self._add("Concat", within, missing, axis=1), refused
+            rejected.append(missing)
+        return self._add("Concat", within, missing, axis=1), rejected
 
     def _atoms_of(self, test: ColumnTest) -> list[int]:
         labels, intervals = self._columns[test.column].labels, self._intervals[test.column]

@@ -14,8 +14,8 @@ from secateur.export.listing import make_listing
 from secateur.methods.contract import check_whole
 from secateur.rows.whole_files import write_whole
 from secateur.rules.rules import Rules
-from secateur.words.conditions import count_of, read_count, read_link, read_share
-from secateur.words.plain_words import read_amount
+from secateur.words.conditions import count_of, format_count, format_link, format_share
+from secateur.words.plain_words import format_amount
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart, and a dark and a light text for them.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
@@ -235,7 +235,7 @@ def _draw_node(rules: Rules, counts: NDArray[np.float64], one: _Shown, y: float)
     tree, own = rules.tree, counts[one.node]
     total = float(own.sum())
     if one.children:
-        words = wrap_words(read_link(tree, rules.paths, int(tree.children_left[one.node]), rules.voice), BOX + 40, 12)
+        words = wrap_words(format_link(tree, rules.paths, int(tree.children_left[one.node]), rules.voice), BOX + 40, 12)
         words = words if len(words) <= MOST_LINES else [*words[: MOST_LINES - 1], f"{words[MOST_LINES - 1]} …"]
         height = 10 + ROW * len(words)
         box = (
@@ -246,10 +246,10 @@ def _draw_node(rules: Rules, counts: NDArray[np.float64], one: _Shown, y: float)
     is_folded = not tree.is_leaf[one.node]
     class_id = int(own.argmax()) if is_folded else int(tree.leaf_class[one.node])
     colour, ink = pick_colour(class_id, rules.making.of)
-    name = tree.class_names[class_id] if tree.values is None else read_amount(_find_value(rules, counts, one.node))
+    name = tree.class_names[class_id] if tree.values is None else format_amount(_find_value(rules, counts, one.node))
     unit = "row" if rules.is_ranked and not rules.is_weighted else "weight"
-    size = (count_of(total, "row") if unit == "row" else f"weight {read_count(total)}") if total else "no row"
-    share = [size if tree.is_regression else f"{size}, {read_share(float(own[class_id]) / total)}"] if total else []
+    size = (count_of(total, "row") if unit == "row" else f"weight {format_count(total)}") if total else "no row"
+    share = [size if tree.is_regression else f"{size}, {format_share(float(own[class_id]) / total)}"] if total else []
     lines = [*wrap_words(name, BOX - 12)[:2], *share]
     if is_folded:
         first, last = (int(ends[one.node]) for ends in tree.leaf_runs)

@@ -68,7 +68,7 @@ def is_unicode(text: str) -> bool:
 
 
 def check_unread(columns: Iterable[Column], target: str) -> None:
-    """Refuse columns whose texts or dates must be read as numbers first."""
+    """Reject columns whose texts or dates must be read as numbers first."""
     for column in columns:
         if column.reading is not None and column.reading.is_trim:
             raise ParameterError(
@@ -83,7 +83,7 @@ def check_unread(columns: Iterable[Column], target: str) -> None:
 
 
 def check_characters(texts: Iterable[object], target: str) -> None:
-    """Refuse names and labels that hold half of a character; what is not text passes."""
+    """Reject names and labels that hold half of a character; what is not text passes."""
     for text in texts:
         if isinstance(text, str) and not is_unicode(text):
             raise ParameterError(

@@ -2,7 +2,7 @@
 
 A RuleSetModel is for classes alone. In a tree, the first child whose predicate is true is taken, too.
 
-It uses only elements that every program knows: comparisons joined by "and" and "or". A row that the tree refuses is
+It uses only elements that every program knows: comparisons joined by "and" and "or". A row that the tree rejects is
 invalid by the data dictionary and the mining schema. Numbers are doubles, compared with the last double that rounds to
 the limit, because PMML does not say how programs round.
 """

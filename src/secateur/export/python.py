@@ -14,7 +14,7 @@ from secateur.rules.decision_list import Column, ColumnTest, DecisionList, doubl
 from secateur.rules.rules import Rules
 from secateur.tree.columns import STEPS, ColumnParser
 from secateur.tree.tree import Label
-from secateur.words.conditions import read_threshold
+from secateur.words.conditions import format_threshold
 
 # What the written functions use; a function of that name would take its place.
 RESERVED = (
@@ -32,7 +32,7 @@ def {name}(row):
     """The {answer}, the number of the rule that decides (from 1) and its share, for one row.
 
     The row is a mapping of column names to values; None and NaN stand for a missing value. A row that the tree
-    refuses gives None, None, None.
+    rejects gives None, None, None.
     """
 {body}
 '''
@@ -49,13 +49,13 @@ def {name}(columns):
     """The {answer}, the number of the rule that decides (from 1) and its share, an array each.
 
     The columns are a mapping of names to arrays, or a data frame; None and NaN stand for a missing value. A row that
-    the tree refuses gives None, 0 and NaN.
+    the tree rejects gives None, 0 and NaN.
     """
     n_rows = len(columns[{first}])
     undecided = np.ones(n_rows, dtype=bool)
     rule = np.zeros(n_rows, dtype=np.int64)
 {body}
-    # What follows from the number of the rule; the first is for rows that are refused.
+    # What follows from the number of the rule; the first is for rows that are rejected.
     prediction = np.array({labels}, dtype=object)[rule]
     share = np.array({shares}, dtype=np.float64)[rule]
     return prediction, rule, share
@@ -170,7 +170,7 @@ def rules_to_python(rules: Rules, *, vectorized: bool = False, name: str = "pred
 
 
 def check_function_name(name: object) -> None:
-    """Refuse what cannot name the written function."""
+    """Reject what cannot name the written function."""
     is_plain = isinstance(name, str) and name.isascii() and name.isidentifier()  # other letters may mean the same name
     if not is_plain or keyword.iskeyword(str(name)) or name in RESERVED:
         raise ParameterError(f"Expected a name that a Python function can have, found {name!r}.")
@@ -211,8 +211,8 @@ def _write_plain(listed: DecisionList, names: list[str]) -> list[str]:
             lines.append(f"{name} = None if {name} != {name} else {name}")
         if column.reading is not None and column.reading.is_trim:
             lines.append(f'{name} = {name}.strip(" ") or None if isinstance({name}, str) else {name}')
-        if refused := _refuse_value(column, name):
-            lines += [f"if {refused}:", "    return None, None, None"]
+        if rejected := _reject_value(column, name):
+            lines += [f"if {rejected}:", "    return None, None, None"]
     for rule in listed.rules:
         answer = f"return {_write_label(rule.label)}, {rule.index + 1}, {_write_label(rule.share)}"
         lines.append(f"# {one_line(rule.text)}")
@@ -230,7 +230,7 @@ def _write_reading(reading: ColumnParser) -> str:
     return ", ".join(map(repr, how))
 
 
-def _refuse_value(column: Column, name: str) -> str:
+def _reject_value(column: Column, name: str) -> str:
     if column.labels is None:
         low, high = column.ends
         if column.takes_missing:
@@ -321,8 +321,8 @@ def _ask_array(column: Column, name: str, test: ColumnTest) -> str:
         return f"({name} == {codes[0]})" if len(codes) == 1 else f"np.isin({name}, {codes})"
     parts = []
     for low, high in test.intervals:
-        ends = [] if math.isinf(low) else [f"({name} > {read_threshold(low, column.dtype)})"]
-        ends += [] if math.isinf(high) else [f"({name} <= {read_threshold(high, column.dtype)})"]
+        ends = [] if math.isinf(low) else [f"({name} > {format_threshold(low, column.dtype)})"]
+        ends += [] if math.isinf(high) else [f"({name} <= {format_threshold(high, column.dtype)})"]
         parts.append(" & ".join(ends) or f"~np.isnan({name})")
     if test.missing:
         parts.append(f"np.isnan({name})")

@@ -10,7 +10,7 @@ satisfies, and the class and the share are read off the number of the rule::
 Every name, label and number is written by sqlglot, never pasted as text: names and labels cannot become code.
 Conditions are joined by AND and OR alone, so that SQL's third truth value, which NULL brings in, counts as no.
 
-A statement cannot stop in the middle of a table, so a row that the tree refuses gets no rule; and a category that the
+A statement cannot stop in the middle of a table, so a row that the tree rejects gets no rule; and a category that the
 training table did not have counts as "any other". Both may be as they should, or come from a column that was read
 otherwise: the check tells how many rows it concerns, before anyone relies on the result.
 
@@ -64,7 +64,7 @@ from secateur.tree.tree import Label
 
 MOST_WORDED = 2_000  # rules that have their words beside them; nobody reads more
 # The columns of the result that rows are grouped by, and what is counted of each group.
-GROUPED = ("refused", "truth", "place", "conflict", "covers")
+GROUPED = ("rejected", "truth", "place", "conflict", "covers")
 N_ROWS, WEIGHT, SQUARES = "n_rows", "weight", "squares"
 ODD_WEIGHTS, N_COUNTED = "odd_weights", "n_counted"
 N_CLASSES = "n_classes"
@@ -85,7 +85,7 @@ def rules_to_sql(
     """Write the rules as a SELECT over a table that has the columns of the rows.
 
     The result has three columns before those of the table: the class, the share of it that the deciding line states,
-    or else that its training rows have, and the line's number, counted from 1. A row that the tree refuses has NULL in
+    or else that its training rows have, and the line's number, counted from 1. A row that the tree rejects has NULL in
     all three. NULL, and NaN where there is such a number, is a missing value, and so are the texts ``blanks``. Columns
     named by ``numbers`` hold numbers, though the rules read them from texts. A plain statement assumes that of all.
     """
@@ -135,10 +135,10 @@ def take_numbers(rules: Rules, listed: DecisionList, numbers: Sequence[str]) -> 
 
 def _find_rule(listed: DecisionList, source: TypedTable) -> Node:
     """Find the number of the first rule that a row satisfies."""
-    refused = [condition for place in range(len(listed.columns)) for _, condition in source.refuse(place)]
+    rejected = [condition for place in range(len(listed.columns)) for _, condition in source.reject(place)]
     worded = len(listed.rules) <= MOST_WORDED
     rules = ((rule.tests, rule.index + 1, rule.text if worded else "") for rule in listed.rules)
-    return source.find_first(rules, refused=join(exp.or_, refused) if refused else None)
+    return source.find_first(rules, rejected=join(exp.or_, rejected) if rejected else None)
 
 
 def _look_up(number: str, source: TypedTable, writer: Writer, answers: Iterable[tuple[int, Label | None]]) -> Node:
@@ -181,7 +181,7 @@ def rules_to_sql_check(
     made: list[Node] = []
     parts: list[exp.Select] = []
     for place, column in enumerate(listed.columns):
-        problems = [(WORDS[why], condition) for why, condition in source.refuse(place)]
+        problems = [(WORDS[why], condition) for why, condition in source.reject(place)]
         if column.labels is not None and column.takes_unlisted:
             known = exp.Not(this=is_null(source.value(place)))
             decided = [exp.Not(this=exp.Paren(this=condition.copy())) for _, condition in problems]
@@ -228,8 +228,8 @@ def _flag(condition: Node) -> Node:
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """A reason to refuse a row."""
+class Rejection:
+    """A reason to reject a row."""
 
     column: Column
     what: str  # "missing", "strange" (a number it must not hold) or "unlisted" (a category it must not hold)
@@ -239,16 +239,16 @@ class Refusal:
 class AuditStatement:
     """A statement that counts rows for an audit.
 
-    Its result has these columns behind those that were asked for: ``refused`` (index of the first refusal that holds,
-    else NULL), ``truth`` (class of the label; -1 for one that is not known, NULL for none), ``place`` (the place of the
-    leaf times the number of lines, plus the line), ``conflict`` (0 or 1; left out where it is always 0), ``covers``
-    (bit ``k`` says whether the ``k``-th rule asked for covers the rows; left out without any), ``n_rows``; and with
-    weights ``weight`` (their sum), ``squares`` (the sum of their squares), ``odd_weights`` (rows whose weight
+    Its result has these columns behind those that were asked for: ``rejected`` (index of the first rejection that
+    holds, else NULL), ``truth`` (class of the label; -1 for one that is not known, NULL for none), ``place`` (the
+    place of the leaf times the number of lines, plus the line), ``conflict`` (0 or 1; left out where it is always 0),
+    ``covers`` (bit ``k`` says whether the ``k``-th rule asked for covers the rows; left out without any), ``n_rows``;
+    and with weights ``weight`` (their sum), ``squares`` (the sum of their squares), ``odd_weights`` (rows whose weight
     is negative, infinite or missing) and ``n_counted`` (rows whose weight is above 0).
     """
 
     text: str
-    refusals: tuple[Refusal, ...]  # what ``refused`` counts
+    rejections: tuple[Rejection, ...]  # what ``rejected`` counts
 
 
 def audit_to_sql(
@@ -278,9 +278,9 @@ def audit_to_sql(
     check_names(chosen, by)
     taken = FreeNames([*(tree.feature_names or ()), *(column.name for column in (*columns, *others)), *by])
     source, decided = TypedTable([*columns, *others], chosen, table, taken), taken.take("decided")
-    refused, refusals = _find_refusal(source, columns)
+    rejected, rejections = _find_rejection(source, columns)
     made = {name: source.own_column(name) for name in by}
-    made |= {"refused": refused, "truth": _find_truth(source, len(columns), known)}
+    made |= {"rejected": rejected, "truth": _find_truth(source, len(columns), known)}
     made["place"] = _find_place(source, rules, features)
     if len(asked):
         listed = dict(list_tests(rules, rules.deleted, features, np.array(asked, dtype=np.int64)))
@@ -311,17 +311,17 @@ def audit_to_sql(
     final = final.from_(exp.Table(this=own_name(decided)), copy=False).group_by(*map(own, keys), copy=False)
     final = source.attach(final, decided, [named(node, name) for name, node in made.items()])
     text = final.sql(dialect=chosen.name, pretty=True, copy=False)
-    return AuditStatement(f"-- Rows for an audit of {len(rules)} rules by secateur\n{text}", refusals)
+    return AuditStatement(f"-- Rows for an audit of {len(rules)} rules by secateur\n{text}", rejections)
 
 
-def _find_refusal(source: TypedTable, columns: Sequence[Column]) -> tuple[Node, tuple[Refusal, ...]]:
+def _find_rejection(source: TypedTable, columns: Sequence[Column]) -> tuple[Node, tuple[Rejection, ...]]:
     case = exp.Case(ifs=[])
-    refusals: list[Refusal] = []
+    rejections: list[Rejection] = []
     for place, column in enumerate(columns):
-        for what, condition in source.refuse(place):
-            case.append("ifs", when(condition, make_number(len(refusals)), f"{what}: {column.name}"))
-            refusals.append(Refusal(column, what))
-    return (case if refusals else exp.cast(exp.Null(), exp.DataType.Type.INT)), tuple(refusals)
+        for what, condition in source.reject(place):
+            case.append("ifs", when(condition, make_number(len(rejections)), f"{what}: {column.name}"))
+            rejections.append(Rejection(column, what))
+    return (case if rejections else exp.cast(exp.Null(), exp.DataType.Type.INT)), tuple(rejections)
 
 
 def _find_place(source: TypedTable, rules: Rules, features: Sequence[int]) -> Node:

@@ -30,7 +30,7 @@ from secateur.export.plain_names import SHOWN_WORDS, FreeNames, one_line, plain_
 from secateur.export.sql_dialects import LINE_BREAK, check_columns, check_names, is_text, split_table
 from secateur.rules.decision_list import Column, ColumnTest, double_limit
 from secateur.tree.columns import MOST_DAYS, STEPS, ColumnParser
-from secateur.words.conditions import first_beyond, read_threshold
+from secateur.words.conditions import first_beyond, format_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -177,7 +177,7 @@ FLOAT32_END = double_limit(float(np.finfo(np.float32).max), "float32")
 FLOAT64_END = float(np.finfo(np.float64).max)
 FLOAT32_TINY = 2.0**-150  # the largest that float32 rounds to zero
 EXACT_INTEGER = 2**53
-# Why a column refuses a row.
+# Why a column rejects a row.
 MISSING, STRANGE, UNLISTED = "missing", "strange", "unlisted"
 TRUTHS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1", "on"), True),
@@ -222,13 +222,13 @@ class AskedTable:
         self,
         listed: Iterable[tuple[Sequence[ColumnTest], int, str]],
         *,
-        refused: Node | None = None,
+        rejected: Node | None = None,
         default: int | None = None,
     ) -> Node:
         """Write rules (tests, number, words) as a CASE; the first that a row satisfies gives its number."""
         writer, branches, rest = self._writer, [], "" if default is None else str(default)
-        if refused is not None:
-            branches += writer.write_branch(writer.write(refused), "NULL", "refused: no rule is for such a row")
+        if rejected is not None:
+            branches += writer.write_branch(writer.write(rejected), "NULL", "rejected: no rule is for such a row")
         for tests, number, words in listed:
             if not tests:  # no later rule can win
                 if not branches:
@@ -382,32 +382,32 @@ class TypedTable(AskedTable):
         own = self._drop_blanks(column, self._source, column_of(self._source, make_name(column.name)))
         return self._compare_bytes(_cut_blanks(column, own)) if is_text(column) else own
 
-    def refuse(self, place: int) -> list[tuple[str, Node]]:
+    def reject(self, place: int) -> list[tuple[str, Node]]:
         """List what a row must not hold in a column, each with what is wrong with it."""
         column = self._columns[place]
-        refused: list[tuple[str, Node]] = []
+        rejected: list[tuple[str, Node]] = []
 
         def text() -> Node:
             own = read_text(lambda: self.own_column(column.name), self._dialect)
             return self._drop_blanks(column, self._own, own)
 
         if not column.takes_missing:
-            refused.append((MISSING, is_null(text() if _is_read(column) else self.value(place))))
+            rejected.append((MISSING, is_null(text() if _is_read(column) else self.value(place))))
         if is_text(column) and self._dialect.other_types:
-            refused.append((STRANGE, self._is_of_type(self.own_column(column.name), self._dialect.other_types)))
+            rejected.append((STRANGE, self._is_of_type(self.own_column(column.name), self._dialect.other_types)))
         elif column.reading is not None and _is_read(column):
             is_unread = exp.and_(exp.Not(this=is_null(text())), is_null(self.value(place)), copy=False)
-            refused.append((STRANGE, is_unread))
+            rejected.append((STRANGE, is_unread))
             if column.reading.is_moment:
-                return refused
+                return rejected
         elif not self._dialect.casts:
-            refused.append((STRANGE, self._is_of_type(self.value(place), ("text", "blob"))))
+            rejected.append((STRANGE, self._is_of_type(self.value(place), ("text", "blob"))))
         if column.labels is not None:
             if not column.takes_unlisted:
-                refused.append((UNLISTED, exp.Not(this=self.is_in(place, column.labels))))
+                rejected.append((UNLISTED, exp.Not(this=self.is_in(place, column.labels))))
         elif self._dialect.has_infinity or column.ends != (-FLOAT64_END, FLOAT64_END):
-            refused.append((STRANGE, is_beyond(self.value(place), *column.ends)))
-        return refused
+            rejected.append((STRANGE, is_beyond(self.value(place), *column.ends)))
+        return rejected
 
     def _lateral_join(self, typed: exp.Select) -> exp.Join:
         subquery = exp.Subquery(this=typed.offset(0) if self._dialect.fence == "offset" else typed)
@@ -439,9 +439,9 @@ class TypedTable(AskedTable):
             return own()
         if column.labels is not None or column.dtype == "float64" or dialect.single is None:
             return self._drop_nan(double)
-        # What four bytes cannot hold stays as it is, to be refused by name and not by an error.
+        # What four bytes cannot hold stays as it is, to be rejected by name and not by an error.
         case = exp.Case(ifs=[when(is_beyond(double(), -FLOAT32_END, FLOAT32_END), double())])
-        if dialect.refuses_tiny:
+        if dialect.rejects_tiny:
             tiny = exp.Between(this=double(), low=make_number(-FLOAT32_TINY), high=make_number(FLOAT32_TINY))
             case.append("ifs", when(tiny, make_number(0)))
         case.set("default", exp.cast(exp.cast(double(), exp.DataType.build(dialect.single)), DOUBLE))
@@ -484,7 +484,7 @@ class TypedTable(AskedTable):
             return self._double(double_limit(limit, column.dtype))
         if not self._dialect.casts:
             return self._double(limit)
-        return make_number(read_threshold(limit, column.dtype))
+        return make_number(format_threshold(limit, column.dtype))
 
 
 def _is_read(column: Column) -> bool:
@@ -500,7 +500,7 @@ def _cut_blanks(column: Column, text: Node) -> Node:
 
 
 def check_readings(columns: Sequence[Column], dialect: SqlDialect) -> None:
-    """Refuse a database for which texts and dates cannot be read as the rules do."""
+    """Reject a database for which texts and dates cannot be read as the rules do."""
     for column in columns:
         reading = column.reading
         if reading is not None and not reading.is_trim and not dialect.number_types:

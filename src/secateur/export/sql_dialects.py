@@ -6,7 +6,7 @@ it; the others compare the number itself with the last double that rounds to the
 NaN: DuckDB, PostgreSQL, Spark, Databricks, Redshift and Snowflake hold it equal to itself and above all numbers,
 BigQuery, Trino and ClickHouse hold it equal to nothing, SQLite, SQL Server and MySQL have none.
 
-Casts: PostgreSQL refuses to round a tiny number to zero, and DuckDB, PostgreSQL and SQL Server one that is too large.
+Casts: PostgreSQL rejects to round a tiny number to zero, and DuckDB, PostgreSQL and SQL Server one that is too large.
 SQLite would take any text for the number 0, so nothing is cast there.
 
 Planning: PostgreSQL and SQLite put the expression of a subquery wherever its name stands, which would multiply the work
@@ -41,7 +41,7 @@ class SqlDialect:
     single: str | None = None  # type of four-byte numbers
     has_nan: str = "equal"  # "equal" or "unequal" to itself, or "no" NaN at all
     has_infinity: bool = True
-    refuses_tiny: bool = False  # raises an error instead of rounding a tiny number to zero
+    rejects_tiny: bool = False  # raises an error instead of rounding a tiny number to zero
     casts: bool = True  # a column has one type, so it can be cast to the one that the rules ask for
     attach: str = "exclude"  # how helper columns come in: dropped again by name, or in a "lateral" subquery
     fence: str = ""  # what stops the planner from repeating the CASE of the rules: "materialized" or "offset"
@@ -82,7 +82,7 @@ def find_dialect(name: str) -> SqlDialect:
 
 
 def check_names(dialect: SqlDialect, names: Iterable[str], labels: Sequence[Label] = ()) -> None:
-    """Refuse names and labels that the database cannot hold; labels that are not text pass."""
+    """Reject names and labels that the database cannot hold; labels that are not text pass."""
     named = list(names)
     strange = next((name for name in named if dialect.name == "bigquery" and set(name) & {"\\", "`"}), None)
     if strange is not None:
@@ -97,7 +97,7 @@ def check_names(dialect: SqlDialect, names: Iterable[str], labels: Sequence[Labe
 
 
 def check_result_names(names: Sequence[str]) -> None:
-    """Refuse anything but one name for each added column."""
+    """Reject anything but one name for each added column."""
     if isinstance(names, str) or len(names) != len(RESULT_NAMES):
         found = f"the text {names!r}" if isinstance(names, str) else f"{len(names)} names"
         raise ParameterError(f"Expected a name for each of {', '.join(RESULT_NAMES)}, found {found}.")
@@ -122,7 +122,7 @@ def is_text(column: Column) -> bool:
 
 
 def check_columns(columns: Iterable[Column], dialect: SqlDialect) -> None:
-    """Refuse columns that no table of the database can have."""
+    """Reject columns that no table of the database can have."""
     first: dict[str, str] = {}
     for column in columns:
         check_names(dialect, [column.name], column.labels or ())

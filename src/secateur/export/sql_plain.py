@@ -129,9 +129,9 @@ class PlainTable(AskedTable):
         words = {line.number: comment(f"{line.number}: {line.rows}") for line in make_listing(rules).lines}
         sections = list_sections(rules, listed)
         branches: list[str] = []
-        if refused := [condition for place in range(len(self._columns)) for condition in self._refuse(place)]:
-            many = len(refused) > MOST_JOINED
-            asked = self.write(join(exp.or_, refused)) if many else _fill("OR", [self.write(one) for one in refused])
+        if rejected := [condition for place in range(len(self._columns)) for condition in self._reject(place)]:
+            many = len(rejected) > MOST_JOINED
+            asked = self.write(join(exp.or_, rejected)) if many else _fill("OR", [self.write(one) for one in rejected])
             branches.append(_write_branch(asked, "NULL", "not decided: a blank, or what the model rejects"))
         for number, (heading, decide) in enumerate(sections, 1):
             own = self._list_branches(decide, words)
@@ -192,17 +192,17 @@ class PlainTable(AskedTable):
         blanks = self.list_blanks(self._columns[place])
         return [is_null(self.value(place)), *([self.is_in(place, blanks)] if blanks else [])]
 
-    def _refuse(self, place: int) -> list[Node]:
+    def _reject(self, place: int) -> list[Node]:
         """List what a row must not hold in a column; that numbers are finite is assumed."""
         column = self._columns[place]
-        refused = [] if column.takes_missing else self._ask_missing(place)
+        rejected = [] if column.takes_missing else self._ask_missing(place)
         if self._dialect.name == "sqlite" and self._name_kind(column) == TYPED:  # any type may stand in a column
-            refused.append(exp.Var(this=f"typeof({self._values[place]}) IN ('text', 'blob')"))
+            rejected.append(exp.Var(this=f"typeof({self._values[place]}) IN ('text', 'blob')"))
         if column.labels is not None and not column.takes_unlisted:
-            refused.append(self._is_none_of(place, column.labels))
+            rejected.append(self._is_none_of(place, column.labels))
         elif column.labels is None and (math.isfinite(column.lowest) or math.isfinite(column.highest)):
-            refused.append(is_beyond(self.value(place), *column.ends))
-        return refused
+            rejected.append(is_beyond(self.value(place), *column.ends))
+        return rejected
 
     def _limit(self, limit: float, column: Column) -> Node:
         if column.reading is not None and column.reading.is_moment:

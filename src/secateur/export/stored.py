@@ -137,18 +137,18 @@ def check_reasons(method: str, paths: Paths, deletions: Deletions, also: Collect
             f"The rules JSON has the reason {foreign[0].kind!r}, which {method!r} never gives; it was edited."
         )
     is_other = deletions.deleted != (deletions.why < Why.UNTOUCHED)
-    _refuse(paths, is_other, "says that a deleted condition stays, or that a kept one went")
+    _reject(paths, is_other, "says that a deleted condition stays, or that a kept one went")
     _check_numbers(method, paths, deletions)
     other_branch = deletions.why == Why.SIBLING_LEAF
     node, links = deletions.node, paths.links
-    _refuse(paths, other_branch & (node != paths.sibling[links]), "points at another node than the other branch")
+    _reject(paths, other_branch & (node != paths.sibling[links]), "points at another node than the other branch")
     is_mixed = paths.homogeneous[paths.sibling[links]] != paths.leaf_class_of_entry
-    _refuse(paths, other_branch & is_mixed, "says that the other branch has one class, and it has not")
+    _reject(paths, other_branch & is_mixed, "says that the other branch has one class, and it has not")
     own = paths.rule.astype(np.int64) * len(paths.sibling)  # a number for each pair of a rule and a node
     is_outside = ~np.isin(own + node, own + links)
-    _refuse(paths, (deletions.why == Why.DIRECTION_REFUTES) & is_outside, "points outside its path")
+    _reject(paths, (deletions.why == Why.DIRECTION_REFUTES) & is_outside, "points outside its path")
     is_wrong = (deletions.why == Why.INSIDE_H) & (node != paths.homogeneous_top[links])
-    _refuse(paths, is_wrong, "points at another node than the one below which all leaves have one class")
+    _reject(paths, is_wrong, "points at another node than the one below which all leaves have one class")
 
 
 def _check_numbers(method: str, paths: Paths, deletions: Deletions) -> None:
@@ -162,9 +162,9 @@ def _check_numbers(method: str, paths: Paths, deletions: Deletions) -> None:
             values, check = getattr(deletions, name), getattr(behind, name)
             is_known = values >= 0 if name == "node" else ~np.isnan(values)
             if check is None:
-                _refuse(paths, (deletions.why == why) & is_known, f"has a {name!r}, which {why.kind!r} does not have")
+                _reject(paths, (deletions.why == why) & is_known, f"has a {name!r}, which {why.kind!r} does not have")
             elif check is not Check.PROVED:
-                _refuse(paths, (deletions.why == why) & ~is_known, f"has no {name!r}, which {why.kind!r} has")
+                _reject(paths, (deletions.why == why) & ~is_known, f"has no {name!r}, which {why.kind!r} has")
 
 
 def check_spending(deletions: Deletions, budget: float) -> None:
@@ -179,7 +179,7 @@ def check_spending(deletions: Deletions, budget: float) -> None:
         )
 
 
-def _refuse(paths: Paths, is_wrong: NDArray[np.bool_], what: str) -> None:
+def _reject(paths: Paths, is_wrong: NDArray[np.bool_], what: str) -> None:
     if is_wrong.any():
         rule = int(paths.rule[int(is_wrong.argmax())])
         raise FormatError(

@@ -12,8 +12,8 @@ from secateur.export.plain_names import one_line
 from secateur.facts.possible_rows import find_feasible
 from secateur.methods.leaves import LeafMasks, Stated, list_places
 from secateur.rules.rules import Rules
-from secateur.words.conditions import count_of, read_count, read_link, read_share
-from secateur.words.plain_words import read_target
+from secateur.words.conditions import count_of, format_count, format_link, format_share
+from secateur.words.plain_words import format_target
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -124,17 +124,17 @@ class _Nested:
             if not list_places(self.possible & ((1 << end) - (1 << begin))):  # nothing comes to the other side
                 return [(child, indent)]
         self.n_tests += 1
-        asked = f"{indent}if {read_link(self.tree, self.paths, left, self.rules.voice)}:"
+        asked = f"{indent}if {format_link(self.tree, self.paths, left, self.rules.voice)}:"
         return [asked, (left, indent + INDENT), f"{indent}else:", (right, indent + INDENT)]
 
     def _answer(self, class_id: int, stated: Stated | None, places: list[int]) -> str:
         name = self.tree.class_names[class_id]
         if self.tree.is_regression and stated is not None:
             window = float(stated.low), float(stated.high)
-            name, stated = read_target(self.values.to_float(stated), window, self.rules.tolerance), None
+            name, stated = format_target(self.values.to_float(stated), window, self.rules.tolerance), None
         rows = float(self.rules.leaf_support[places].sum())
-        share = "" if stated is None else f" {read_share(float(stated.share))}"
-        return f"{name}{share}" + ("" if rows != rows else f" ({read_count(rows)})")
+        share = "" if stated is None else f" {format_share(float(stated.share))}"
+        return f"{name}{share}" + ("" if rows != rows else f" ({format_count(rows)})")
 
 
 def rules_to_table(rules: Rules) -> Table:

@@ -77,7 +77,7 @@ class Rounds(NamedTuple):
     left: Any  # places of the conditions that are left
     widened: Any  # what the certainty becomes without each of them
     p: Any
-    is_refused: Any
+    is_rejected: Any
 
 
 class Outcome(NamedTuple):
@@ -250,30 +250,30 @@ def choose(rounds, tables, n_left):  # type: ignore[no-untyped-def]
     Of the deletable conditions, it is the one that leaves the highest certainty, then the one with the highest p, then
     the one nearest the root or the leaf. -1 if none is deletable, -2 if that depends on the last digits of a p-value.
     """
-    left, widened, p, is_refused = rounds.left, rounds.widened, rounds.p, rounds.is_refused
+    left, widened, p, is_rejected = rounds.left, rounds.widened, rounds.p, rounds.is_rejected
     certainty = 0.0
     for i in range(n_left):
         table = tables[left[i]]
         certainty = table[0] / table[1]
         widened[i] = (table[0] + table[2]) / (table[1] + table[3])
-        is_refused[i] = False
+        is_rejected[i] = False
     while True:
         highest = -1.0
         for i in range(n_left):
-            if not is_refused[i]:
+            if not is_rejected[i]:
                 highest = max(highest, widened[i])
         if highest < 0.0:
             return -1
         holds, n_tied, chosen = highest >= certainty - rounds.certainty_tolerance, 0, -1
         for i in range(n_left):
-            if is_refused[i] or widened[i] != highest:
+            if is_rejected[i] or widened[i] != highest:
                 continue
             if not holds:
                 found = find_p(rounds.log_gamma, tables[left[i]], rounds.limit)
                 if is_close(found, rounds.limit, rounds.doubt):
                     return -2
-                is_refused[i] = found <= rounds.limit
-            if not is_refused[i]:
+                is_rejected[i] = found <= rounds.limit
+            if not is_rejected[i]:
                 n_tied, chosen = n_tied + 1, i
         if n_tied == 1:
             return chosen
@@ -281,12 +281,12 @@ def choose(rounds, tables, n_left):  # type: ignore[no-untyped-def]
             break
     highest_p = 0.0
     for i in range(n_left):
-        if not is_refused[i] and widened[i] == highest:
+        if not is_rejected[i] and widened[i] == highest:
             p[i] = find_p(rounds.log_gamma, tables[left[i]], -1.0)
             highest_p = max(highest_p, p[i])
     bound, chosen = highest_p * (1.0 - rounds.p_tolerance), -1
     for i in range(n_left - 1, -1, -1):
-        if not is_refused[i] and widened[i] == highest:
+        if not is_rejected[i] and widened[i] == highest:
             if is_close(p[i], bound, rounds.doubt):
                 return -2
             if p[i] >= bound and (chosen < 0 or not rounds.to_leaf):

@@ -10,18 +10,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from secateur.errors import ParameterError, did_you_mean
-from secateur.methods.contract import Asks, Deletions, Knob, Method, Problem, Why
+from secateur.methods.contract import Asks, Deletions, Method, Problem, Tunable, Why
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["METHODS", "Asks", "Deletions", "Knob", "Method", "Problem", "Why", "find_method", "list_methods"]
+__all__ = ["METHODS", "Asks", "Deletions", "Method", "Problem", "Tunable", "Why", "find_method", "list_methods"]
 
 _MODULES = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
 _FOUND: list[Method] = [method for module in _MODULES for method in getattr(module, "METHODS", ())]
 
 METHODS: Mapping[str, Method] = MappingProxyType(
-    {method.name: method for method in sorted(_FOUND, key=lambda m: m.rung)}
+    {method.name: method for method in sorted(_FOUND, key=lambda m: m.strictness)}
 )
 """All methods by name, from the strictest guarantee to none, each with its default settings."""
 _BY_ALIAS = {alias.lower(): method for method in _FOUND for alias in (method.name, *method.aliases)}
@@ -42,20 +42,20 @@ def find_method(name: str, settings: Mapping[str, Any] | None = None, *, others:
     method = _BY_ALIAS[wanted]
     unread = next((given for given in settings or () if given not in method.parameters), None)
     if unread is not None:
-        raise ParameterError(_refuse_setting(method, unread, others))
+        raise ParameterError(_reject_setting(method, unread, others))
     return replace(method, **settings) if settings else method
 
 
-def list_methods(*, reading: str, as_knob: bool = False) -> str:
-    """List the methods that read a setting, or whose knob it is, in words."""
+def list_methods(*, reading: str, as_tunable: bool = False) -> str:
+    """List the methods that read a setting, or whose tunable it is, in words."""
     found = [method for method in METHODS.values() if reading in method.parameters]
-    if as_knob:
-        found = [method for method in found if method.knob is not None and method.knob.setting == reading]
+    if as_tunable:
+        found = [method for method in found if method.tunable is not None and method.tunable.setting == reading]
     quoted = [repr(method.name) for method in found]
     return f"{', '.join(quoted[:-1])} and {quoted[-1]}" if len(quoted) > 1 else "".join(quoted)
 
 
-def _refuse_setting(method: Method, unread: str, others: Iterable[str]) -> str:
+def _reject_setting(method: Method, unread: str, others: Iterable[str]) -> str:
     readers = list_methods(reading=unread)
     if not readers:
         known = {name for one in METHODS.values() for name in one.parameters} | set(others)

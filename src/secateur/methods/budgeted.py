@@ -25,7 +25,7 @@ from secateur.counting.masks import Masks, pack_bits, unpack_bits
 from secateur.errors import ParameterError
 from secateur.kernels import walks
 from secateur.kernels.running import PLAIN_ENTRIES, as_lists, compile_module, is_soon_done, make_box, make_walkable
-from secateur.methods.contract import Asks, Deletions, Knob, Method, Problem, Why, amount, share
+from secateur.methods.contract import Asks, Deletions, Method, Problem, Tunable, Why, amount, share
 from secateur.methods.row_mixture import CodedSplits, MixedRows, mix_rows
 from secateur.tree.paths import Paths
 from secateur.tree.shares import compare_reliability, divide_or_nan
@@ -54,7 +54,7 @@ def spend_budget(
     """Delete further entries of the open rules, cheapest first, while the budget holds and the guard allows it.
 
     An entry that does not fit never will: rows in conflict stay there, and a rule only grows. An entry that the guard
-    refuses waits until its own rule has changed, or the one that would contradict it. Given are the training rows that
+    rejects waits until its own rule has changed, or the one that would contradict it. Given are the training rows that
     rules and their leaves cover by class, after the implied deletions; those of the rules in the end come back, too.
     """
     if paths.n_rules > MOST_RULES:
@@ -253,7 +253,7 @@ class _Prices:
 class _Guard:
     """What keeps rules honest while a budget is spent.
 
-    It refuses a deletion that would leave a rule too unreliable on the training rows, or that would let it say the
+    It rejects a deletion that would leave a rule too unreliable on the training rows, or that would let it say the
     opposite of a rule with the same conditions. Ties go to the entry whose deletion meets the fewest further leaves.
     """
 
@@ -382,11 +382,11 @@ class Budgeted(Method):
     guarantee = f"{WITHIN_CONFLICT} {GUARD}"
     tolerance_of = "of deletions that bring rows into conflict; the method does not hold its exact ones to it"
     asks = Asks.ROWS
-    rung = 80
+    strictness = 80
     gives = frozenset(
         {Why.NO_FOREIGN_LEAF, Why.WITHIN_BUDGET, Why.OVER_BUDGET, Why.TOO_UNRELIABLE, Why.CONTRADICTED, Why.NO_ROWS}
     )
-    knob = Knob("max_conflict", CONFLICTS)
+    tunable = Tunable("max_conflict", CONFLICTS)
 
     def delete(self, problem: Problem) -> Deletions:
         """Run the exact layer, then delete up to the ceiling."""

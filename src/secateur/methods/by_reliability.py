@@ -31,9 +31,9 @@ from secateur.methods.contract import (
     TOLERANCES,
     Asks,
     Deletions,
-    Knob,
     Method,
     Problem,
+    Tunable,
     Why,
     amount,
     flag,
@@ -60,8 +60,8 @@ class Mismatch(Method):
     )
     source = "Hong, Lee, Sim & Hwang (M1-P)"
     asks = Asks.COUNTS
-    knob = Knob("tolerance", TOLERANCES)
-    rung = 60
+    tunable = Tunable("tolerance", TOLERANCES)
+    strictness = 60
     gives = frozenset(
         {Why.RELIABILITY_JOINT, Why.RELIABILITY_STEP, Why.RELIABILITY_MOVES}
         | {Why.MATCHED, Why.NEUTRAL, Why.INSIDE_H, Why.NO_ROWS}
@@ -175,9 +175,9 @@ class Faithful(Method):
     asks = Asks.COUNTS
     is_exact = True
     witness = "link"
-    rung = 45
+    strictness = 45
     gives = frozenset({Why.NO_FOREIGN_LEAF, Why.NOT_CERTIFIED, Why.RELIABILITY_MOVES, Why.INSIDE_H, Why.NO_ROWS})
-    knob = Knob("tolerance", TOLERANCES)
+    tunable = Tunable("tolerance", TOLERANCES)
     words: ClassVar[Mapping[int, str]] = {
         Why.NO_FOREIGN_LEAF: (
             "without it, and without what was deleted before it, the tree still says {name} wherever the rule holds, "

@@ -73,7 +73,7 @@ class Why(IntEnum):
     MATCHED = 102  # number: d_c
     NEUTRAL = 103  # number: d_c
     INSIDE_H = 104  # number: d_c; node: the root of H
-    RELIABILITY_MOVES = 105  # before, after: reliability of the leaf and of the refused trial
+    RELIABILITY_MOVES = 105  # before, after: reliability of the leaf and of the rejected trial
     DOMAIN_REFUTES = 106  # node: index of a domain row that satisfies the shortened rule and has another class
     DIRECTION_REFUTES = 107  # node: the link whose direction is not covered by the stated monotonicity
     SIGNIFICANT = 108  # before, after: certainty factor; number: Fisher's p
@@ -210,7 +210,7 @@ class Asks(Enum):
     ROWS = "single rows"
 
 
-class Knob(NamedTuple):
+class Tunable(NamedTuple):
     """The setting that trades length for faithfulness: its name, and values worth trying."""
 
     setting: str
@@ -231,7 +231,7 @@ class Method(ABC):
 
     name: ClassVar[str]  # in simplify(method=...)
     aliases: ClassVar[tuple[str, ...]] = ()  # other names, among them the paper's
-    rung: ClassVar[int]  # its place between the strictest guarantee (0) and none (100)
+    strictness: ClassVar[int]  # its place between the strictest guarantee (0) and none (100)
     summary: ClassVar[str]  # what it deletes, in one line
     preserves: ClassVar[str]  # what is preserved, in a few words
     guarantee: ClassVar[str]  # what is preserved, in a sentence; {tolerance} and the like are filled in
@@ -241,7 +241,7 @@ class Method(ABC):
     # What a rule must lose to meet a leaf of another class: one "link", or all conditions on a "feature". None where
     # rules may meet such leaves anyway.
     witness: ClassVar[str | None] = None
-    knob: ClassVar[Knob | None] = None
+    tunable: ClassVar[Tunable | None] = None
     tolerance_of: ClassVar[str] = "the method's own tolerance, for every rule"  # what an audit calls its tolerance
     gives: ClassVar[frozenset[Why]] = frozenset(Why)  # the reasons that it may give; a file with others is not its own
     words: ClassVar[Mapping[int, str]] = {}  # its own sentences for reasons, beside those of words/reasons.py

@@ -108,7 +108,7 @@ def _check_signs(tree: Tree, monotone: Any) -> list[int] | None:
 
 
 def _check_orders(tree: Tree, signs: list[int]) -> None:
-    """Refuse a sign for categories that have no order: it would say nothing, and seem to."""
+    """Reject a sign for categories that have no order: it would say nothing, and seem to."""
     for feature, sign in enumerate(signs):
         levels = tree.categories[feature]
         if sign and levels is not None and find_ranks(tree, feature) is None:
@@ -121,7 +121,7 @@ def _check_orders(tree: Tree, signs: list[int]) -> None:
 
 
 def _check_consistent(tree: Tree, listed: RowEvidence) -> None:
-    """Refuse a domain that gives equal rows different labels."""
+    """Reject a domain that gives equal rows different labels."""
     if tree.columns is not None:
         return  # rows behind a pipeline are read only as far as the tree asks, so different rows may look equal
     sizes = np.array([np.inf if levels is None else len(levels) for levels in tree.categories])
@@ -151,7 +151,7 @@ class MismatchCertified(Method):
 
     name = "mismatch-certified"
     aliases = ("M1-D",)
-    rung = 50
+    strictness = 50
     gives = frozenset(
         {Why.FINITE_DOMAIN, Why.MONOTONE, Why.UNTOUCHED, Why.MATCHED, Why.NEUTRAL, Why.NO_ROWS}
         | {Why.DOMAIN_REFUTES, Why.DIRECTION_REFUTES}
@@ -172,7 +172,7 @@ class MismatchCertified(Method):
     def read_once(self, tree: Tree) -> Method:
         """Convert the cases of a domain once."""
         if not _is_pair(self.domain):
-            return self  # refused later, where something is to be certified by it
+            return self  # rejected later, where something is to be certified by it
         X, y = _hold_cases(tree, self.domain)
         return replace(self, domain=(check_rows(tree, X, name="domain").convert(), y))
 

@@ -121,7 +121,7 @@ class Quinlan(Method):
     )
     source = "Quinlan (1987)"
     asks = Asks.COUNTS
-    rung = 90
+    strictness = 90
     gives = frozenset({Why.CERTAINTY_KEPT, Why.NOT_SIGNIFICANT, Why.UNTOUCHED, Why.SIGNIFICANT, Why.NO_ROWS})
 
     def open_conditions(self, problem: Problem) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -286,7 +286,7 @@ def _make_rounds(tree: Tree, n_blocks: int, limits: Limits, log_gamma: NDArray[n
         left=np.zeros(depth, dtype=np.int64),
         widened=np.zeros(depth),
         p=np.zeros(depth),
-        is_refused=np.zeros(depth, dtype=bool),
+        is_rejected=np.zeros(depth, dtype=bool),
     )
 
 

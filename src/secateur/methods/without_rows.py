@@ -21,7 +21,7 @@ class NoDeletion(Method):
     source = "the tree itself"
     is_exact = True
     witness = "link"
-    rung = 0
+    strictness = 0
     gives = frozenset({Why.UNTOUCHED})
 
     def delete(self, problem: Problem) -> Deletions:
@@ -46,7 +46,7 @@ class Sibling(Method):
     source = "Hong, Lee, Sim & Hwang (M2-D, M2-P)"
     is_exact = True
     witness = "link"
-    rung = 10
+    strictness = 10
     gives = frozenset({Why.SIBLING_LEAF, Why.NOT_CERTIFIED})
 
     def delete(self, problem: Problem) -> Deletions:
@@ -76,7 +76,7 @@ class Redundancy(Method):
     source = "Izza, Ignatiev & Marques-Silva (2022)"
     is_exact = True
     witness = "feature"
-    rung = 30
+    strictness = 30
     gives = frozenset({Why.FEATURE_REDUNDANT, Why.NOT_CERTIFIED})
 
     def delete(self, problem: Problem) -> Deletions:
@@ -104,7 +104,7 @@ class Exact(Method):
     guarantee = EXACT_GUARANTEE
     is_exact = True
     witness = "link"
-    rung = 40
+    strictness = 40
     gives = frozenset({Why.NO_FOREIGN_LEAF, Why.NOT_CERTIFIED, Why.KEEPS_OUT})
 
     def delete(self, problem: Problem) -> Deletions:

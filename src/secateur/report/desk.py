@@ -194,11 +194,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
         place, question = found
         if question:
-            return self._refuse(405, "Ask with POST.")
+            return self._reject(405, "Ask with POST.")
         try:
             page = self.server.desk.render(place)
         except SecateurError as error:
-            return self._refuse(404, str(error))
+            return self._reject(404, str(error))
         self._send(200, page, "text/html; charset=utf-8")
 
     def do_POST(self) -> None:
@@ -208,13 +208,13 @@ class _Handler(BaseHTTPRequestHandler):
             return
         content = self._read()
         if content is None:
-            return self._refuse(413, f"Expected a question of at most {MOST_ASKED:,} bytes.")
+            return self._reject(413, f"Expected a question of at most {MOST_ASKED:,} bytes.")
         try:
             asked = json.loads(content)
         except (ValueError, RecursionError):
             asked = None
         if not isinstance(asked, dict):
-            return self._refuse(400, "Expected a question as JSON.")
+            return self._reject(400, "Expected a question as JSON.")
         try:
             answer, status = self.server.desk.ask(*found, asked), 200
         except SecateurError as error:
@@ -222,14 +222,14 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, to_json(answer), "application/json")
 
     def _find(self) -> tuple[int, str] | None:
-        """Check who asks; give the training and the question, or refuse."""
+        """Check who asks; give the training and the question, or reject."""
         own, path = self.server.origin, PATH.fullmatch(self.path)
         if self.headers.get_all("Host") != [own.removeprefix("http://")]:
-            self._refuse(403, "This is another host.")
+            self._reject(403, "This is another host.")
         elif self.headers.get("Origin") not in ((own,) if self.command == "POST" else (own, None)):
-            self._refuse(403, "This comes from another page.")
+            self._reject(403, "This comes from another page.")
         elif path is None or not hmac.compare_digest(path[1].encode(), self.server.token.encode()):
-            self._refuse(404, "There is nothing here: use the whole address that `secateur open` printed.")
+            self._reject(404, "There is nothing here: use the whole address that `secateur open` printed.")
         else:
             return int(path[2] or 0), path[3] or ""
         return None
@@ -242,7 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
         del self.headers["Content-Length"]  # so that it is not waited for again
         return self.rfile.read(int(size))
 
-    def _refuse(self, status: int, sentence: str) -> None:
+    def _reject(self, status: int, sentence: str) -> None:
         self._read()
         self.close_connection = True
         self._send(status, f"{sentence}\n", "text/plain; charset=utf-8")

@@ -23,8 +23,8 @@ from secateur.report.values import draw_values
 from secateur.results.measures import FEW_ROWS
 from secateur.rows.whole_files import write_whole
 from secateur.rules.rules import Rules
-from secateur.words.conditions import count_of, read_count, read_share
-from secateur.words.plain_words import read_amount
+from secateur.words.conditions import count_of, format_count, format_share
+from secateur.words.plain_words import format_amount
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -96,10 +96,10 @@ def _template(name: str) -> Any:
     environment = Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, **how)
     environment.globals |= {"LONG": LONG, "N_COLOURS": N_COLOURS, "FEW_ROWS": FEW_ROWS, "DENSE": DENSE}
     environment.filters |= {
-        "amount": read_amount,
-        "count": lambda value: "unknown" if value is None else read_count(value),
-        "percent": lambda value: "–" if value is None else read_share(value / 100),
-        **{"share": read_share, "points": _read_points, "limits": _read_limits},
+        "amount": format_amount,
+        "count": lambda value: "unknown" if value is None else format_count(value),
+        "percent": lambda value: "–" if value is None else format_share(value / 100),
+        **{"share": format_share, "points": _read_points, "limits": _read_limits},
         **{"squeeze": _squeeze, "shorten": _shorten},
     }
     return environment.get_template(name)

@@ -17,7 +17,7 @@ from secateur.rows.rows import sum_up
 from secateur.rules.rules import Rules
 from secateur.tree.paths import DEFAULT_RF_TOL
 from secateur.tree.tree import Tree
-from secateur.words.conditions import read_conditions, read_link
+from secateur.words.conditions import format_link, read_conditions
 
 # Up to this many nodes the page carries the exact numbers beside the short ones.
 MOST_EXACT = 1_000
@@ -38,7 +38,7 @@ def describe_tree(rules: Rules) -> dict[str, Any]:
         "missing_left": tree.missing_left.astype(int).tolist(),
         "leaf_class": tree.leaf_class.tolist(),
         "conditions": [None, *(read_conditions(tree, paths, [node], rules.voice)[0].text for node in nodes)],
-        "exact": [None, *(read_link(tree, paths, node) for node in nodes)] if tree.n_nodes <= MOST_EXACT else None,
+        "exact": [None, *(format_link(tree, paths, node) for node in nodes)] if tree.n_nodes <= MOST_EXACT else None,
         "homogeneous": paths.homogeneous.tolist(),
         "counts": None if tree.counts is None else [known_numbers(row) for row in tree.counts.tolist()],
         "rows": _count_rows(rules),

@@ -15,7 +15,7 @@ from secateur.rows.row_source import GivenRows
 from secateur.rules.lines import without_facts
 from secateur.rules.rules import Rules
 from secateur.words.conditions import count_of
-from secateur.words.plain_words import read_amount
+from secateur.words.plain_words import format_amount
 
 N_BINS = 40
 WIDTH, HEIGHT = 260, 34
@@ -116,7 +116,7 @@ def draw_values(summary: Mapping[str, Any]) -> dict[str, Any]:
         bars = [(place * step, HEIGHT - size, size) for place, size in enumerate(tall) if size]
         found.append(
             {
-                "told": f"{count_of(sum(counts), 'row')} around {read_amount(value)}",
+                "told": f"{count_of(sum(counts), 'row')} around {format_amount(value)}",
                 "left": f"{left:.1f}",
                 "band": f"{max(right - left, 0.5):.1f}",
                 "mark": f"{(value - low) * scale:.1f}",

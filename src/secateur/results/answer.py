@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.results.audit import Audit
-from secateur.results.fidelity import describe_fidelity, read_agreement
+from secateur.results.fidelity import describe_fidelity, format_agreement
 from secateur.results.measures import (
     FEW_ROWS,
     LEAST_SPARED,
@@ -25,8 +25,8 @@ from secateur.results.measures import (
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.tree.columns import show_text
-from secateur.words.conditions import count_class, count_of, count_rows, name_class, read_count, read_share
-from secateur.words.plain_words import describe_unknown, find_pattern, read_amount, read_limit
+from secateur.words.conditions import count_class, count_of, count_rows, format_count, format_share, name_class
+from secateur.words.plain_words import describe_unknown, find_pattern, format_amount, format_limit
 
 SHOWN_CLASSES = 5
 FAR = 0.1  # from what a guess gives, as a share
@@ -66,7 +66,7 @@ def describe_measures(rules: Rules) -> list[str]:
     )
     trained = None if rules.unseen is None else measure_rules(rules.change(unseen=None))
     if trained is not None:
-        right = right.replace(";", f", {read_share(trained.accuracy)} in training;", 1)
+        right = right.replace(";", f", {format_share(trained.accuracy)} in training;", 1)
     flatter = FLATTER if rules.unseen is None else None
     told = right, found.describe_class(), _warn_of_tolerance(rules, found), describe_ranking(rules), flatter
     return [*filter(None, told)]
@@ -81,7 +81,9 @@ def _warn_of_tolerance(rules: Rules, found: Measures) -> str | None:
     stated = float(np.average(rules.shares[:, found.of], weights=counts.sum(axis=1)))
     told = [f"its AUC is {found.tree_auc - found.auc:.3f} lower than the tree's"] * (found.tree_auc - found.auc >= LOST)
     if share and not share / WRONG_SCALE <= stated <= share * WRONG_SCALE:
-        told += [f"it states {read_share(stated)} {found.names[found.of]} on average, where {read_share(share)} are"]
+        told += [
+            f"it states {format_share(stated)} {found.names[found.of]} on average, where {format_share(share)} are"
+        ]
     smaller = f"a tolerance below {rules.tolerance:.6g}, such as {min(rules.tolerance, share) / 2:.1g}"
     return f"The list loses probabilities: {' and '.join(told)}; {smaller}, keeps more." if told and share else None
 
@@ -106,7 +108,7 @@ def describe_values(rules: Rules, who: str, target: str | None) -> str:
     if rules.target_moments is None:
         return f"{told}, from {among}."
     mean, spread = find_whole_moments(rules, rules.target_moments)
-    return f"{told}: {among}, mean {read_amount(mean)}, standard deviation {read_amount(spread)}."
+    return f"{told}: {among}, mean {format_amount(mean)}, standard deviation {format_amount(spread)}."
 
 
 def describe_classes(
@@ -120,11 +122,11 @@ def describe_classes(
     """Say who predicts what, and how often each class occurs; the most frequent classes come first."""
     total = float(sizes.sum())
     order = np.argsort(-sizes, kind="stable").tolist()
-    told = [(read_share(float(sizes[place]) / total), names[place]) for place in order[:SHOWN_CLASSES]]
+    told = [(format_share(float(sizes[place]) / total), names[place]) for place in order[:SHOWN_CLASSES]]
     shares = [f"{told[0][0]} are {told[0][1]}", *(count_class(*one) for one in told[1:])]
     if len(order) > SHOWN_CLASSES:
         rest = float(sizes[order[SHOWN_CLASSES:]].sum()) / total
-        shares.append(f"{read_share(rest)} of {len(order) - SHOWN_CLASSES} other classes")
+        shares.append(f"{format_share(rest)} of {len(order) - SHOWN_CLASSES} other classes")
     joined = f"{', '.join(shares[:-1])} and {shares[-1]}" if len(shares) > 1 else shares[0]
     among = count_rows(total, "training", is_weighted=is_weighted)
     return f"{who} {show_text(target or 'the class')}: of {among}, {joined}."
@@ -133,7 +135,7 @@ def describe_classes(
 def describe_measured(audit: Audit, rows: str) -> str:
     """Say the same of audited rows."""
     if audit.is_of_values:
-        rmse, mae, by_tree, guess = (read_amount(getattr(audit, n)) for n in ("rmse", "mae", "tree_rmse", "baseline"))
+        rmse, mae, by_tree, guess = (format_amount(getattr(audit, n)) for n in ("rmse", "mae", "tree_rmse", "baseline"))
         told = f"Off by {mae} on average, {rmse} root mean square (the tree: {by_tree}), on {rows}"
         return f"{told}; always saying their mean is off by {guess}."
     shares = audit.accuracy / 100, audit.baseline / 100, audit.tree_accuracy / 100
@@ -172,7 +174,7 @@ def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit |
 
 
 def _describe_near(rules: Rules) -> str:
-    limit = read_limit(rules.tolerance, find_pattern(rules.tree))
+    limit = format_limit(rules.tolerance, find_pattern(rules.tree))
     if rules.budget:
         weighted = " (by weight)" if rules.is_weighted else ""
         return (
@@ -191,7 +193,7 @@ def _name_rows(rules: Rules) -> str:
 
 def describe_difference(percentage: float, rows: str, limits: Sequence[float] | None) -> str:
     """Say on how many of some rows the answer differs from the tree's; with limits, on how many of new ones."""
-    said = f"The answer differs from the tree's on {read_share(percentage / 100)} of {rows}"
+    said = f"The answer differs from the tree's on {format_share(percentage / 100)} of {rows}"
     if limits is None:
         return f"{said}; on new rows that may be more."
     return f"{said}; on new rows, 95 % interval {limits[0]:.1f} to {limits[1]:.1f} %."
@@ -248,8 +250,8 @@ def _warn_of_labels(own: NDArray[np.float64], counted: NDArray[np.float64], said
         return None
     right, fitted = (float(counts[np.arange(len(said)), said].sum() / counts.sum()) for counts in (counted, own))
     return (
-        f"The labels do not fit the model: it is right for {read_share(right)} of these rows, worse than a guess, and "
-        f"for {read_share(fitted)} of those that it was fitted to. Are these the labels that it was fitted to?"
+        f"The labels do not fit the model: it is right for {format_share(right)} of these rows, worse than a guess, "
+        f"and for {format_share(fitted)} of those that it was fitted to. Are these the labels that it was fitted to?"
     )
 
 
@@ -276,7 +278,7 @@ def describe_rows(line: Rule) -> str:
     """
     rules = line._rules
     if rules.fidelity is not None:
-        return read_agreement(rules.fidelity, line.index)
+        return format_agreement(rules.fidelity, line.index)
     if rules.tree.is_regression:
         return _describe_value_rows(line)
     class_id = find_shown_class(line)
@@ -290,16 +292,18 @@ def describe_rows(line: Rule) -> str:
         trained = f"{count_class(of, name)} in training" if rules.is_ranked else f"the model counts {of} {name}"
     unseen = rules.unseen
     if unseen is None:
-        share = f", {read_share(float(counts[class_id]) / total)}" if is_known and total and line.share is None else ""
+        share = (
+            f", {format_share(float(counts[class_id]) / total)}" if is_known and total and line.share is None else ""
+        )
         return f"{trained}{share}{describe_rarer_line(line)}{describe_stated(line)}"
     trained = f" ({trained.replace(count_class('', name), '', 1)})" if is_known else ""
     rows, hits = float(unseen.support[line.index]), float(unseen.counts[line.index, class_id])
     if not rows:
         return f"no unseen row{trained}{describe_stated(line)}"
-    told = count_class(f"{'weight ' * unseen.is_weighted}{read_count(hits)} of {read_count(rows)}", name)
+    told = count_class(f"{'weight ' * unseen.is_weighted}{format_count(hits)} of {format_count(rows)}", name)
     if rows < FEW_ROWS:
         return f"{told}, too few to tell{trained}{describe_stated(line)}"
-    share = f", {read_share(hits / rows)}" if line.share is None else ""
+    share = f", {format_share(hits / rows)}" if line.share is None else ""
     fell = "; did not hold up" if rules.did_not_hold_up[line.index] else ""
     return f"{told}{share}{trained}{fell}{describe_rarer_line(line)}{describe_stated(line)}"
 
@@ -310,15 +314,15 @@ def _describe_value_rows(line: Rule) -> str:
         return f"rows unknown{describe_stated(line)}"
     if total == 0:
         return f"no row in training{describe_stated(line)}"
-    weighed = f"weight {read_count(total)} in training" if rules.is_weighted else count_of(total, "training row")
-    told = weighed if rules.is_ranked else f"the model counts {read_count(total)}"
+    weighed = f"weight {format_count(total)} in training" if rules.is_weighted else count_of(total, "training row")
+    told = weighed if rules.is_ranked else f"the model counts {format_count(total)}"
     told += _word_moments(line.target_mean, line.target_spread)
     if rules.unseen is None:
         return f"{told}{describe_stated(line)}"
     rows, moments = float(rules.unseen.support[line.index]), rules.unseen.moments
     if not rows:
         return f"no unseen row ({told}){describe_stated(line)}"
-    unseen = f"weight {read_count(rows)} unseen" if rules.unseen.is_weighted else count_of(rows, "unseen row")
+    unseen = f"weight {format_count(rows)} unseen" if rules.unseen.is_weighted else count_of(rows, "unseen row")
     few = ", too few to tell" if rows < FEW_ROWS else ""
     beside = "" if moments is None else _word_moments(*moments[line.index].tolist())
     fell = "; did not hold up" if rules.did_not_hold_up[line.index] else ""
@@ -334,7 +338,7 @@ def find_shown_class(line: Rule) -> int:
 def _word_moments(mean: float | None, spread: float | None) -> str:
     if mean is None or spread is None:
         return ""
-    return f", mean {read_amount(mean)}" + (f", spread {read_amount(spread)}" if spread else "")
+    return f", mean {format_amount(mean)}" + (f", spread {format_amount(spread)}" if spread else "")
 
 
 def describe_stated(line: Rule) -> str:
@@ -344,14 +348,14 @@ def describe_stated(line: Rule) -> str:
         window = line.window
         if window is None or window[0] == window[1]:
             return ""
-        return f"; leaves {read_amount(window[0])} to {read_amount(window[1])}"
+        return f"; leaves {format_amount(window[0])} to {format_amount(window[1])}"
     if line.share is None:
         return ""
     class_id = find_shown_class(line)
     stated, counts = float(rules.shares[line.index, class_id]), rules.counts[line.index]
     # Within a budget a line also decides rows of leaves that it does not stand for.
     shown = stated if not (rules.budget and counts.sum() > 0) else float(counts[class_id] / counts.sum())
-    return f"; states {read_share(stated)}{OF_ITS_LEAVES if abs(stated - shown) > rules.tolerance + 1e-9 else ''}"
+    return f"; states {format_share(stated)}{OF_ITS_LEAVES if abs(stated - shown) > rules.tolerance + 1e-9 else ''}"
 
 
 def describe_rarer_line(line: Rule) -> str:
@@ -374,7 +378,7 @@ def describe_assimilation(rule: Rule) -> str:
     unit = "weight" if rule.is_weighted else "rows"
     return (
         f"assimilated: it is now the rule of {node}, and covers all that comes there ({unit}: "
-        f"{read_count(rule.covered_support or 0)} instead of {read_count(rule.source_support or 0)})"
+        f"{format_count(rule.covered_support or 0)} instead of {format_count(rule.source_support or 0)})"
     )
 
 
@@ -413,7 +417,7 @@ def counts_rows_twice(rules: Rules) -> bool:
 
 
 def _count_rows(rules: Rules, hits: float, total: float) -> str:
-    return f"{'weight ' * (rules.is_ranked and rules.is_weighted)}{read_count(hits)} of {read_count(total)}"
+    return f"{'weight ' * (rules.is_ranked and rules.is_weighted)}{format_count(hits)} of {format_count(total)}"
 
 
 SHOWN_RULES = 5
@@ -442,7 +446,7 @@ def _find_unpredicted(rules: Rules) -> Iterator[Caution]:
     by_tree, said = {*tree.leaf_class[tree.is_leaf].tolist()}, {*rules.class_ids.tolist()}
     unsaid = [place for place in range(tree.n_classes) if place not in said and (sizes is None or sizes[place] != 0)]
     for place in unsaid[:SHOWN_CLASSES]:
-        of = "" if sizes is None else f" ({read_count(float(sizes[place]))} of {count_of(float(sizes.sum()), 'row')})"
+        of = "" if sizes is None else f" ({format_count(float(sizes[place]))} of {count_of(float(sizes.sum()), 'row')})"
         kind, why = "unpredicted", "it is nowhere the commonest class"
         if place in by_tree:
             kind, why = "left-out", "its rules were left out, within the budget"
@@ -459,8 +463,8 @@ def _compare_with_guess(accuracy: float | None, guess: tuple[str, float] | None)
         gained = "hardly more" if accuracy > share else "no more" if accuracy == share else "less"
         yield Caution(
             "guess",
-            f"On the rows measured, the rules are right for {read_share(accuracy)}, {gained} often than always saying "
-            f"{name} ({read_share(share)}).",
+            f"On the rows measured, the rules are right for {format_share(accuracy)}, {gained} often than always "
+            f"saying {name} ({format_share(share)}).",
         )
 
 
@@ -470,8 +474,8 @@ def compare_with_mean(error: float, guessed: float) -> Iterator[Caution]:
         gained = "hardly less" if error < guessed else "no less" if error == guessed else "more"
         yield Caution(
             "guess",
-            f"On the rows measured, the rules are off by {read_amount(error)} (root mean square), {gained} than always "
-            f"saying the mean ({read_amount(guessed)}).",
+            f"On the rows measured, the rules are off by {format_amount(error)} (root mean square), {gained} than "
+            f"always saying the mean ({format_amount(guessed)}).",
         )
 
 

@@ -28,7 +28,7 @@ from secateur.rules.rule import written_by
 from secateur.rules.rules import Rules
 from secateur.tree.shares import compare_reliability, divide_or_nan
 from secateur.words.conditions import count_of
-from secateur.words.plain_words import read_amount, read_limit
+from secateur.words.plain_words import format_amount, format_limit
 
 TINY = 1e-9
 SEEN = "These rows fall into the leaves exactly as the {} did: they are not {}."
@@ -266,7 +266,7 @@ class Audit:
 
     def _describe_values(self) -> list[str]:
         explained = "" if math.isnan(self.r2) else f"R² {self.r2:.3f} (tree {self.tree_r2:.3f}), "
-        numbers = [read_amount(one) for one in (self.mae, self.tree_mae, self.rmse, self.tree_rmse, self.baseline)]
+        numbers = [format_amount(one) for one in (self.mae, self.tree_mae, self.rmse, self.tree_rmse, self.baseline)]
         return [
             f"{explained}mean absolute error {numbers[0]} (tree {numbers[1]}), root mean squared error {numbers[2]} "
             f"(tree {numbers[3]}; always saying the mean {numbers[4]}), on {count_of(self.n_rows, 'row')}",
@@ -332,10 +332,9 @@ class Audit:
     def describe_difference(self) -> str:
         """Say on how many of the rows the rules differ from the tree; of values, how far."""
         if self.is_of_values:
-            return (
-                f"from the tree's values: {read_amount(self.mean_distance)} on average, at most "
-                f"{read_amount(self.max_distance)}; more than {read_limit(self.tolerance)} for {self.off:.2f} % of rows"
-            )
+            far = f"more than {format_limit(self.tolerance)} for {self.off:.2f} % of rows"
+            mean, most = format_amount(self.mean_distance), format_amount(self.max_distance)
+            return f"from the tree's values: {mean} on average, at most {most}; {far}"
         low, high = self.difference_interval
         # An interval around what is proved would cast doubt on it.
         is_proved = self.per_line.rules.is_exact and self.agreement == 100

@@ -144,7 +144,7 @@ class AuditCounter:
             n_rows = rows.n_rows
             sums = np.array([n_rows, np.count_nonzero(conflict), np.count_nonzero(covered), n_rows, n_rows])
         else:
-            with np.errstate(over="ignore", under="ignore"):  # finish_audit refuses weights that cannot be squared
+            with np.errstate(over="ignore", under="ignore"):  # finish_audit rejects weights that cannot be squared
                 squared = weights**2
             if rules.is_list:
                 by_line = cross(line, truth, weights, shape)

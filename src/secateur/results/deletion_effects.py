@@ -26,7 +26,7 @@ from secateur.rules.rules import Rules
 from secateur.tree.paths import Paths
 from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
-from secateur.words.conditions import count_of, read_count, read_link, read_share
+from secateur.words.conditions import count_of, format_count, format_link, format_share
 
 SHOWN_PAIRS = 10
 
@@ -36,7 +36,7 @@ EFFECT_NAMES = {-1.0: "positive-relevance", 0.0: "probabilistic-irc", 1.0: "nega
 SET_EFFECT_NAMES = {-1.0: "reliability-decreasing", 0.0: "reliability-preserving", 1.0: "reliability-increasing"}
 
 
-def read_points(change: float) -> str:
+def format_points(change: float) -> str:
     """Write a change of a share in percentage points; one that is not zero never reads as zero."""
     if change == 0:
         return "±0 points"
@@ -77,9 +77,9 @@ class SetEffect:
         if self.effect_size is None:
             return "no training row satisfies the rule, so its reliability is unknown"
         return (
-            f"reliability {read_share(self.reliability)} -> {read_share(self.reliability_without)} "
-            f"(D = {read_points(self.effect_size)}, {self.effect}), "
-            f"rows {read_count(self.support)} -> {read_count(self.support_without)}"
+            f"reliability {format_share(self.reliability)} -> {format_share(self.reliability_without)} "
+            f"(D = {format_points(self.effect_size)}, {self.effect}), "
+            f"rows {format_count(self.support)} -> {format_count(self.support_without)}"
         )
 
 
@@ -192,7 +192,7 @@ class PairEffects(ArrayTable[PairEffect]):
         return [self[place] for place in order.tolist() if size[place] > 1e-12]
 
     def _list_columns(self) -> dict[str, list[Any]]:
-        read = cache(partial(read_link, self._tree, self._paths))
+        read = cache(partial(format_link, self._tree, self._paths))
         alone, links = [[*map(none_if_nan, column.tolist())] for column in self._alone.T], self.link_ids.T.tolist()
         return {
             "leaf_id": self.leaf_ids.tolist(),
@@ -299,8 +299,8 @@ class Overlaps(ArrayTable[Overlap]):
         for one in self[:n_pairs]:
             sides = (self._rules.lines[place] for place in (one.first, one.second))
             told = (f"{self._rules.line_word} {line.index + 1} ({line.class_name})" for line in sides)
-            rows = f"weight {read_count(one.rows)}" if self._is_weighted else count_of(one.rows, "row")
-            lines.append(f"  {' and '.join(told)}: {rows}, {read_share(one.share)} of all")
+            rows = f"weight {format_count(one.rows)}" if self._is_weighted else count_of(one.rows, "row")
+            lines.append(f"  {' and '.join(told)}: {rows}, {format_share(one.share)} of all")
         if len(self) > n_pairs:
             lines.append(f"  … and {len(self) - n_pairs:,} more")
         return "\n".join(lines)

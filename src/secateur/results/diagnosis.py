@@ -21,7 +21,7 @@ from secateur.results.deletion_effects import EFFECT_NAMES, SET_EFFECT_NAMES, Pa
 from secateur.rules.rule import ArrayTable, Framed, written_by
 from secateur.tree.shares import compare_reliability, none_if_nan
 from secateur.tree.tree import Label
-from secateur.words.conditions import read_link
+from secateur.words.conditions import format_link
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class Diagnosis(ArrayTable[DiagnosisRow]):
     def _read(self, link: int) -> str:
         """Word a link's condition, once: a link is on the path of every rule below it."""
         if link not in self._worded:
-            self._worded[link] = read_link(self.tree, self._paths, link)
+            self._worded[link] = format_link(self.tree, self._paths, link)
         return self._worded[link]
 
     @property

@@ -35,8 +35,8 @@ from secateur.rules.rules import Rules
 from secateur.tree.columns import find_cuts, join_cells
 from secateur.tree.regions import last_with_decimals
 from secateur.tree.tree import Label, Tree
-from secateur.words.conditions import Condition, count_of, read_share
-from secateur.words.plain_words import ROUNDED, join_asked, read_amount, rounds_a_number
+from secateur.words.conditions import Condition, count_of, format_share
+from secateur.words.plain_words import ROUNDED, format_amount, join_asked, rounds_a_number
 
 Marks = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 
@@ -447,11 +447,11 @@ class SwapSet:
         }
 
     def __str__(self) -> str:
-        share = read_share(self.n_changed / self.n_rows)
+        share = format_share(self.n_changed / self.n_rows)
         told = [f"{self.n_changed:,} of {count_of(self.n_rows, 'row')} ({share}) change their answer."]
         right = "right"
         if self.apart is not None:
-            far = [read_amount(one) for one in self.apart]
+            far = [format_amount(one) for one in self.apart]
             told = [f"{told[0][:-1]}, by {far[0]} on average and {far[1]} at most."] if self.n_changed else told
             right = "nearer to the target"
         for one in self.swaps[:SHOWN_SWAPS]:
@@ -510,7 +510,7 @@ def compare_answers(old: Rules, new: Any, X: Any, y: Any = None, X_new: Any = No
     names, apart = dict(zip(old.tree.classes.tolist(), old.tree.class_names, strict=True)), None
     if old.tree.is_regression:
         far = np.abs((after - before)[changed].astype(np.float64))
-        names = {value: read_amount(value) for side in sides for value in side[0].tolist()}
+        names = {value: format_amount(value) for side in sides for value in side[0].tolist()}
         apart = (float(far.mean()), float(far.max())) if len(far) else (0.0, 0.0)
     return SwapSet(
         len(before),

@@ -18,7 +18,7 @@ from secateur.errors import InputError, did_you_mean, shorten
 from secateur.facts.checking import find_broken_facts
 from secateur.results import row_reading
 from secateur.results.answer import describe_rows, find_shown_class
-from secateur.results.fidelity import read_agreement
+from secateur.results.fidelity import format_agreement
 from secateur.results.measures import describe_rarer, find_expected
 from secateur.rows.rows import Rows
 from secateur.rules.rule import ArraySequence, Framed, Rule, written_by
@@ -29,14 +29,14 @@ from secateur.words.conditions import (
     count_class,
     count_of,
     count_rows,
+    format_count,
+    format_link,
+    format_share,
+    format_value,
     name_class,
     read_conditions,
-    read_count,
-    read_link,
-    read_share,
-    read_value,
 )
-from secateur.words.plain_words import PlainVoice, join_asked, read_amount, read_asked
+from secateur.words.plain_words import PlainVoice, format_amount, format_asked, join_asked
 
 SHOWN_RULES = 20
 MOST_REASONS = 4  # of a letter
@@ -117,7 +117,7 @@ class Explanation:
             lacking = self._seen.lacking.values()
             told = [one for links in lacking for one in read_conditions(rules.tree, rules.paths, links)]
         pairs = (
-            (join_asked(read_asked(rules, one.link_ids)), ", ".join(_write_values(self._seen, [one]))) for one in told
+            (join_asked(format_asked(rules, one.link_ids)), ", ".join(_write_values(self._seen, [one]))) for one in told
         )
         return tuple(dict.fromkeys(pairs))
 
@@ -185,9 +185,9 @@ class Explanation:
         rule = rule if rule.whole_conditions else self.rule  # where all leaves say one class, no leaf's rule asks
         rules = rule._rules
         reasons = []
-        for one, asked in zip(rule.whole_conditions, read_asked(rules, rule.kept_ids), strict=True):
+        for one, asked in zip(rule.whole_conditions, format_asked(rules, rule.kept_ids), strict=True):
             value = self.values.get(one.name)
-            here = "" if one.name not in self.values else read_value(rules.tree, one.feature, value, rules.voice)
+            here = "" if one.name not in self.values else format_value(rules.tree, one.feature, value, rules.voice)
             told = _write_signs(asked)
             reasons.append(f"- {told}" if here in ("", asked) else f"- {here} (the rule: {told})")
         reasons = reasons or ["- The rules give every case this answer."]
@@ -373,7 +373,7 @@ def _describe(seen: _Seen) -> list[str]:
             lines.append(f"  and {more} ask what it does not have, either")
     else:
         holds = f"{rules.line_word} {line.index + 1} holds"
-        asked = f": {join_asked(read_asked(rules, line.kept_ids))}" if line.kept_ids else " for every row"
+        asked = f": {join_asked(format_asked(rules, line.kept_ids))}" if line.kept_ids else " for every row"
         lines = [f"Predicted {name}, because {holds}{asked}."]
         held_there = _write_values(seen, line.whole_conditions)
         lines += [f"  This row: {', '.join(held_there)}."] if held_there else []
@@ -403,7 +403,7 @@ def _describe_rows(seen: _Seen) -> list[str]:
         where = rest if line.is_otherwise else "Rows that this rule decides"
     if rules.fidelity is not None:
         return [
-            f"  {where}: {read_agreement(rules.fidelity, line.index)}.",
+            f"  {where}: {format_agreement(rules.fidelity, line.index)}.",
             f"These rules approximate {rules.fidelity.model}, which was not asked about this row.",
         ]
     return [f"  {where}: {describe_rows(line)}."]
@@ -413,7 +413,7 @@ def _list_reasons(seen: _Seen) -> list[str]:
     """List the conditions of the rule that are true of the row, asked or not, with the reason of each."""
     rules, held = seen.rules, row_reading.find_held(seen.rules, seen.cells)
     return [
-        f"  {'not asked' if reason.deleted else 'asked'}: {read_link(rules.tree, rules.paths, link, rules.voice)} "
+        f"  {'not asked' if reason.deleted else 'asked'}: {format_link(rules.tree, rules.paths, link, rules.voice)} "
         f"({reason.text})"
         for link, reason in seen.line.reasons.items()
         if held[link]  # what is not true of this row would only confuse
@@ -426,10 +426,10 @@ def _describe_own_leaf(seen: _Seen) -> str:
     links = rules.paths.links[rules.paths.entries(place)]
     class_id = int(rules.paths.leaf_class[place])
     name = rules.tree.class_names[class_id]
-    where = f"leaf {int(rules.paths.leaf_ids[place])}: {join_asked(read_asked(rules.each_leaf, links))}"
+    where = f"leaf {int(rules.paths.leaf_ids[place])}: {join_asked(format_asked(rules.each_leaf, links))}"
     said = f"But the tree itself says {name}" if seen.differs else f"The tree says {name} too"
     if rules.tree.is_regression:
-        value = read_amount(float(rules.leaf_answers[place]))
+        value = format_amount(float(rules.leaf_answers[place]))
         said = f"{'But the' if seen.differs else 'The'} tree itself says {value}"
     if seen.absent and not seen.differs:  # it ends in one of several leaves
         return f"{said}; in which leaf depends on what is not given: {shorten(seen.absent)}."
@@ -463,12 +463,12 @@ def _describe_share(rules: Rules, counts: NDArray[np.float64], class_id: int, sh
     if not total > 0:
         return None
     if not rules.is_ranked:
-        rows = f"the model's own count of {read_count(total)}"
+        rows = f"the model's own count of {format_count(total)}"
     else:
         rows = count_rows(total, "training", is_weighted=rules.is_weighted)
     if rules.tree.is_regression:
         return rows
-    share = count_class(read_share(float(counts[shown]) / total), rules.tree.class_names[shown])
+    share = count_class(format_share(float(counts[shown]) / total), rules.tree.class_names[shown])
     return f"{rows}, {share}{describe_rarer(counts, class_id, rules.tree.class_names)}"
 
 
@@ -481,5 +481,5 @@ def _write_values(seen: _Seen, conditions: Iterable[Condition]) -> list[str]:
             members = rules.tree.facts.groups[group_of[feature]].features
             feature = next((member for member in members if row[member] == 1), feature)
         value = row_reading.as_value(rules, feature, row[feature], seen.unseen)
-        written[feature] = read_value(rules.tree, feature, value, rules.voice)
+        written[feature] = format_value(rules.tree, feature, value, rules.voice)
     return list(dict.fromkeys(written.values()))

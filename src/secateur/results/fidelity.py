@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from secateur.results.statistics import LEVEL, find_interval, round_outwards
 from secateur.rules.rules import Rules
-from secateur.words.conditions import count_of, read_count, read_share
-from secateur.words.plain_words import join_asked, read_amount, read_asked, read_limit
+from secateur.words.conditions import count_of, format_count, format_share
+from secateur.words.plain_words import format_amount, format_asked, format_limit, join_asked
 
 FEW_ROWS = 5  # held-out rows below which a share says nothing
 LEAST_OF_REGION = 10  # held-out rows of a leaf that may be named as the one where the rules fail most
@@ -56,7 +56,7 @@ class Agreement(NamedTuple):
         if self.interval is None:
             return "no held-out row"
         low, high = round_outwards(self.interval)
-        return f"{read_share(self.share)} ({100 * low:.1f} to {100 * high:.1f})"
+        return f"{format_share(self.share)} ({100 * low:.1f} to {100 * high:.1f})"
 
 
 class WeakestRegion(NamedTuple):
@@ -202,7 +202,7 @@ class Fidelity:
         """What is counted as the same, in words."""
         if self.distances is None:
             return "the model says the same"
-        return f"the model's value lies within {read_limit(self.distances['tolerance'] or 0.0)}"
+        return f"the model's value lies within {format_limit(self.distances['tolerance'] or 0.0)}"
 
     @property
     def is_reached(self) -> bool | None:
@@ -242,7 +242,7 @@ class Fidelity:
 
     def _describe_distances(self) -> str:
         assert self.distances is not None
-        mean, largest = (read_amount(self.distances[name] or 0.0) for name in ("mean", "largest"))
+        mean, largest = (format_amount(self.distances[name] or 0.0) for name in ("mean", "largest"))
         explained = "" if self.r2 is None else f"R² {self.r2:.3f}, "
         return f"{explained}values {mean} apart on average and {largest} at most; {self.agreeing} for {self.overall}"
 
@@ -271,7 +271,7 @@ def describe_fidelity(rules: Rules) -> tuple[list[str], list[str]]:
         made += f" and {count_of(found.n_neighbours, 'shuffled neighbour')} of them"
     known = " that satisfies the stated facts" if rules.facts_used.used else ""
     leaves = "1 leaf" if rules.tree_rules == 1 else f"{rules.tree_rules} leaves"
-    near = "equal" if found.distances is None else f"lie within {read_limit(rules.tolerance)} of"
+    near = "equal" if found.distances is None else f"lie within {format_limit(rules.tolerance)} of"
     after.append(
         f"They are not the model. On every possible row{known} they {near} a tree of {leaves} that was fitted to the "
         f"model's answers for {made}; with the held-out rows the model was asked "
@@ -285,13 +285,13 @@ def _describe_guess(found: Fidelity, names: Sequence[str]) -> str:
     place = int(said.argmax())
     if place == len(names):
         return ""
-    return f"; always saying {names[place]} would for {read_share(float(said[place] / said.sum()))}"
+    return f"; always saying {names[place]} would for {format_share(float(said[place] / said.sum()))}"
 
 
 def _describe_wanted(found: Fidelity) -> list[str]:
     if found.wanted is None:
         return []
-    asked = f"You asked for {read_share(found.wanted) if found.distances is None else f'R² {found.wanted:g}'}"
+    asked = f"You asked for {format_share(found.wanted) if found.distances is None else f'R² {found.wanted:g}'}"
     if found.is_reached is None:
         return [f"{asked}: whether that is reached, {count_of(found.n_rows, 'held-out row')} cannot tell."]
     return [f"{asked}, which is {'reached' if found.is_reached else 'not reached'}."]
@@ -308,7 +308,7 @@ def _describe_classes(found: Fidelity, names: Sequence[str]) -> list[str]:
         return unknown
     (first, name), *rest = listed[:SHOWN_CLASSES]
     told = [f"Where the model says {name}, the rules say it too for {first} of {count_of(first.n_rows, 'row')}"]
-    told += [f"where it says {name}, for {one} of {read_count(one.n_rows)}" for one, name in rest]
+    told += [f"where it says {name}, for {one} of {format_count(one.n_rows)}" for one, name in rest]
     more = [f"and so on for {len(listed) - SHOWN_CLASSES} other classes"] if len(listed) > SHOWN_CLASSES else []
     return [f"{'; '.join([*told, *more])}.", *unknown]
 
@@ -319,7 +319,7 @@ def _describe_weakest(rules: Rules) -> list[str]:
     if found is None or weakest is None:
         return []
     place = int(np.flatnonzero(rules.paths.leaf_ids == weakest.leaf_id)[0])
-    where = join_asked(read_asked(rules, rules.paths.links[rules.paths.entries(place)].tolist()))
+    where = join_asked(format_asked(rules, rules.paths.links[rules.paths.entries(place)].tolist()))
     least = weakest.agreement
     same = "the same" if found.distances is None else found.agreeing
     return [
@@ -341,21 +341,21 @@ def _describe_right(found: Fidelity) -> list[str]:
         return []
     total = found.n_rows
     right = (
-        f"The rules are right for {read_share(found.n_right / total)} of the held-out rows, the model for "
-        f"{read_share(found.n_model_right / total)} (too high if it was fitted on them)"
+        f"The rules are right for {format_share(found.n_right / total)} of the held-out rows, the model for "
+        f"{format_share(found.n_model_right / total)} (too high if it was fitted on them)"
     )
     if found.guess is not None:
         name, n_rows = found.guess
-        right += f"; always saying {name} is right for {read_share(n_rows / total)}"
+        right += f"; always saying {name} is right for {format_share(n_rows / total)}"
     return [f"{right}."]
 
 
-def read_agreement(found: Fidelity, index: int) -> str:
+def format_agreement(found: Fidelity, index: int) -> str:
     """Word the held-out rows that a rule, or after the last one "otherwise", decides, and the agreement on them."""
     one = found.by_rule[index]
     if not one.n_rows:
         return "no held-out row"
-    rows = f"{read_count(one.n_rows)} held-out row{'s' * (one.n_rows != 1)}"
+    rows = f"{format_count(one.n_rows)} held-out row{'s' * (one.n_rows != 1)}"
     if one.n_rows < FEW_ROWS:
         return f"{rows}, too few to tell: {found.agreeing} for {one.n_same}"
     return f"{rows}, {found.agreeing} for {one}"

@@ -27,8 +27,8 @@ from secateur.results.statistics import (
 )
 from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan
-from secateur.words.conditions import Condition, count_class, count_rows, name_class, read_count, read_share
-from secateur.words.plain_words import join_asked, read_amount, read_asked
+from secateur.words.conditions import Condition, count_class, count_rows, format_count, format_share, name_class
+from secateur.words.plain_words import format_amount, format_asked, join_asked
 
 # The fewest rows from which a share says something: if a class were as likely as not, five rows would all be of it in
 # 3 % of cases, four rows in 6 %.
@@ -41,15 +41,15 @@ FIRST_PART = 0.1  # of the rows: what the lines with the highest shares hold of 
 
 def describe_accuracy(share: float, rows: str, guess: str, guessed: float | None, by_tree: float | None = None) -> str:
     """Say how often rules are right, beside the tree if it is not as often, and beside always making one guess."""
-    right = f"Right for {read_share(share)} of {rows}"
+    right = f"Right for {format_share(share)} of {rows}"
     if by_tree is not None and by_tree != share:
-        right += f" (the tree: {read_share(by_tree)})"
+        right += f" (the tree: {format_share(by_tree)})"
     if guessed is None:
         return f"{right}."
     gained = ""
     if 1 - share > (1 - LEAST_SPARED) * (1 - guessed):
         gained = ", nearly as often" if share > guessed else ", as often" if share == guessed else ", more often"
-    return f"{right}; always saying {guess} is right for {read_share(guessed)}{gained}."
+    return f"{right}; always saying {guess} is right for {format_share(guessed)}{gained}."
 
 
 class CaughtLine(NamedTuple):
@@ -132,19 +132,19 @@ class Measures:
         area += "." if area else ""
         if not named:
             line = "line that decides a row" if self.is_said else "line"
-            none = f"finds none of {read_count(own)}{which}, because no {line} says {name}"
+            none = f"finds none of {format_count(own)}{which}, because no {line} says {name}"
             return f"{name_class(name)}: {none}.{area}"
         lift = hits / named / (own / self.total)
+        found, right = format_count(hits), f"{format_share(hits / named)}, {lift:.3g} times the share in all rows"
         return (
-            f"{name_class(name)}: finds {read_count(hits)} of {read_count(own)}{which} ({read_share(hits / own)}); of "
-            f"{read_count(named)} that it names, {read_count(hits)} are {name} ({read_share(hits / named)}, {lift:.3g} "
-            f"times the share in all rows).{area}"
+            f"{name_class(name)}: finds {found} of {format_count(own)}{which} ({format_share(hits / own)}); of "
+            f"{format_count(named)} that it names, {found} are {name} ({right}).{area}"
         )
 
     def describe_confusion(self) -> str:
         """Lay out the rows by what is said (down) and what they are (across)."""
         head = ["said \\ is", *self.names]
-        body = [[name, *map(read_count, row)] for name, row in zip(self.names, self.confusion.tolist(), strict=True)]
+        body = [[name, *map(format_count, row)] for name, row in zip(self.names, self.confusion.tolist(), strict=True)]
         widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
         return "\n".join(
             "  ".join([row[0].ljust(widths[0]), *(cell.rjust(n) for cell, n in zip(row[1:], widths[1:], strict=True))])
@@ -167,9 +167,9 @@ class ValueMeasures:
 
     def describe(self, trained: ValueMeasures | None = None) -> str:
         """Say how far values are off, beside the training rows if those are others, and beside one guess."""
-        told = f"Off by {read_amount(self.error)} (root mean square) on {self.rows}"
-        told += "" if trained is None else f", {read_amount(trained.error)} in training"
-        always = f"; always saying {read_amount(self.guess)} is off by {read_amount(self.guess_error)}"
+        told = f"Off by {format_amount(self.error)} (root mean square) on {self.rows}"
+        told += "" if trained is None else f", {format_amount(trained.error)} in training"
+        always = f"; always saying {format_amount(self.guess)} is off by {format_amount(self.guess_error)}"
         return f"{told}{always if self.guess_error else ''}."
 
 
@@ -277,7 +277,7 @@ def rank_lines(rules: Rules) -> list[CaughtLine]:
 def find_highest(rules: Rules) -> list[CaughtLine]:
     """Find the lines with the highest share of the class of interest, of those with enough rows; several if equal."""
     ranked, of = [one for one in rank_lines(rules) if one.rows >= FEW_ROWS], find_interest(rules)
-    stated = [read_share(float(rules.shares[one.line - 1, of])) for one in ranked]
+    stated = [format_share(float(rules.shares[one.line - 1, of])) for one in ranked]
     ties = [one for one, share in zip(ranked, stated, strict=True) if share == stated[0]]
     return sorted(ties) if any(one.hits for one in ties) else []
 
@@ -297,8 +297,8 @@ def describe_highest(rules: Rules) -> str | None:
         *others, last = [*(str(one.line) for one in ties[:SHOWN_LINES]), *more]
         lines, states, whose = f"Lines {', '.join(others)} and {last}", verb, "their"
     return (
-        f"{lines} {states} the highest probability{among}, {read_share(share)}: {read_count(hits)} of {whose} "
-        f"{read_count(rows)} {which} rows are {rules.tree.class_names[of]}."
+        f"{lines} {states} the highest probability{among}, {format_share(share)}: {format_count(hits)} of {whose} "
+        f"{format_count(rows)} {which} rows are {rules.tree.class_names[of]}."
     )
 
 
@@ -307,7 +307,7 @@ def describe_ranking(rules: Rules) -> str | None:
     ranked, of, told = rank_lines(rules), find_interest(rules), describe_highest(rules)
     if of is None or told is None:
         return None
-    stated = {one.line: read_share(float(rules.shares[one.line - 1, of])) for one in ranked}
+    stated = {one.line: format_share(float(rules.shares[one.line - 1, of])) for one in ranked}
     some = [one for one in ranked if one.rows and one.rows_so_far <= FIRST_PART]
     # Lines that state the same go together.
     if some:
@@ -315,7 +315,7 @@ def describe_ranking(rules: Rules) -> str | None:
     if len(some) < 2:
         return told
     which = "unseen" if count_shown(rules)[1] else "training"
-    held, caught = read_share(some[-1].rows_so_far), read_share(some[-1].caught_so_far)
+    held, caught = format_share(some[-1].rows_so_far), format_share(some[-1].caught_so_far)
     return (
         f"{told} The {held} of the {which} rows with the highest probabilities ({len(some)} lines) hold {caught} of "
         f"those that are {rules.tree.class_names[of]}."
@@ -346,7 +346,7 @@ class Cutoff:
         if self.price_of_classes <= self.price * (1 + 1e-9):
             return f"Costs: the list's own classes are already the cheapest, {each}; {others}"
         which = "line" if len(self.lines) == 1 else "lines"
-        said = f"from a share of {read_share(self.share)} on ({which} {', '.join(map(str, self.lines))})"
+        said = f"from a share of {format_share(self.share)} on ({which} {', '.join(map(str, self.lines))})"
         said = f"saying {self.of} {said if self.lines else 'for no line'} costs {each}, on which this cut-off is"
         return f"Costs: {said} the cheapest; the classes of the list cost {self.price_of_classes:.3g}, {others}"
 
@@ -404,7 +404,7 @@ def find_cutoff(rules: Rules, costs: dict[int, float] | Sequence[str]) -> Cutoff
         price_of_classes=float(of_classes) / total,
         price_always=float(prices[-1]),
         price_never=float(prices[0]),
-        rows=f"{read_count(total)} {'unseen' if is_unseen else 'training'} rows",
+        rows=f"{format_count(total)} {'unseen' if is_unseen else 'training'} rows",
     )
 
 
@@ -537,7 +537,7 @@ def _find_bends(rules: Rules) -> Iterator[Flag]:
         for band, own, before, after in zip(bands, share.tolist(), step[:-1], step[1:], strict=True):
             if band.asked is None:
                 continue
-            share_told = count_class(read_share(own), rules.tree.class_names[of])
+            share_told = count_class(format_share(own), rules.tree.class_names[of])
             which = "among unseen rows" if is_unseen else "in training"
             told = f"Line {band.line + 1}: {share_told} {which} where {_word(rules, band.asked)}"
             if sign and before == -sign:
@@ -549,7 +549,7 @@ def _find_bends(rules: Rules) -> Iterator[Flag]:
 
 
 def _word(rules: Rules, condition: Condition) -> str:
-    return join_asked(read_asked(rules, condition.link_ids))
+    return join_asked(format_asked(rules, condition.link_ids))
 
 
 class _Band(NamedTuple):

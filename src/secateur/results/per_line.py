@@ -28,8 +28,8 @@ from secateur.rules.rule import ArrayTable, Rule, written_by
 from secateur.rules.rules import Rules
 from secateur.tree.shares import divide_or_nan, fisher_greater, none_if_nan
 from secateur.tree.tree import Label
-from secateur.words.conditions import count_class, count_of, count_rows, name_class, read_count, read_share
-from secateur.words.plain_words import read_amount
+from secateur.words.conditions import count_class, count_of, count_rows, format_count, format_share, name_class
+from secateur.words.plain_words import format_amount
 
 HOLDS, FEW, MOVED = "still holds", "too few rows to tell", "moved"
 NO_ROWS, NOT_COMPARABLE = "no rows", "not comparable"
@@ -153,8 +153,8 @@ class LineAudit:
         rows, scale, unit = _count(self.support, self.effective_rows), 100.0, " points"
         now = "none of these rows"
         if self.mean is not None and self.spread is not None and self.mean_error is not None:
-            now = f"{rows}, mean {read_amount(self.mean)}, spread {read_amount(self.spread)}, off by "
-            now += f"{read_amount(self.mean_error)} on average"
+            now = f"{rows}, mean {format_amount(self.mean)}, spread {format_amount(self.spread)}, off by "
+            now += f"{format_amount(self.mean_error)} on average"
             scale, unit = 1.0, ""
         elif self.reliability is not None and self.low is not None and self.high is not None:
             limits = f"({100 * self.low:.1f} to {100 * self.high:.1f})"
@@ -168,7 +168,7 @@ class LineAudit:
         if self.if_struck is not None:
             then = f"{100 * self.if_struck:.1f} % of its rows would be right"
             if self.mean_error is not None:
-                then = f"its rows would be off by {read_amount(self.if_struck)} on average"
+                then = f"its rows would be off by {format_amount(self.if_struck)} on average"
             lines.append(f"  if it were struck, {then}")
         return "\n".join([*lines, *([f"  {self.flag}"] if self.flag else [])])
 
@@ -184,7 +184,7 @@ class LineAudit:
         if share is not None:
             return f"{when} {100 * share:.1f} % of {rows}"
         if self.mean is not None and self.change is not None:
-            return f"{when} {rows}, mean {read_amount(self.mean - self.change)}"
+            return f"{when} {rows}, mean {format_amount(self.mean - self.change)}"
         return f"{when} {rows}"
 
 
@@ -405,7 +405,7 @@ class LineAudits(ArrayTable[LineAudit]):
         if not rarer:
             return ()
         some = rarer[:SHOWN_RULES]
-        told = [f"{read_share(one.reliability or 0)} of {_count(one.support, one.effective_rows)}" for one in some]
+        told = [f"{format_share(one.reliability or 0)} of {_count(one.support, one.effective_rows)}" for one in some]
         shown = ", ".join(f"{x.line} ({count_class(share, x.class_name)})" for x, share in zip(some, told, strict=True))
         more = f" and {len(rarer) - SHOWN_RULES:,} more" if len(rarer) > SHOWN_RULES else ""
         states = f"line {shown} states" if len(rarer) == 1 else f"lines {shown}{more} state"
@@ -491,7 +491,7 @@ class LineAudits(ArrayTable[LineAudit]):
     def _tell_holding(self) -> str:
         """Say how many rows are behind the rules that still hold and have enough of them to tell."""
         rows = self.n_effective[self.verdicts == HOLDS]
-        least, most = (read_count(float(np.round(end))) for end in (rows.min(), rows.max()))
+        least, most = (format_count(float(np.round(end))) for end in (rows.min(), rows.max()))
         told = count_of(float(np.round(rows.max())), "row") if least == most else f"{least} to {most} rows"
         return f"{told}{' each' if len(rows) > 1 else ''}"
 

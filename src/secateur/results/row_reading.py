@@ -22,7 +22,7 @@ from secateur.rules.rules import Rules
 from secateur.tree.columns import find_cuts
 from secateur.tree.regions import Region, domain_of, pick_value, regions_of_links
 from secateur.tree.tree import Label, Tree
-from secateur.words.conditions import read_moment, read_region
+from secateur.words.conditions import format_moment, format_region
 
 
 def read_rows(rules: Rules, row: Any) -> Rows:
@@ -149,7 +149,7 @@ def as_value(
     tree = rules.tree
     levels, cuts, reading = tree.categories[feature], find_cuts(tree, feature), tree.column_parser(feature)
     if reading is not None and reading.is_moment:
-        return read_moment(float(value), reading)
+        return format_moment(float(value), reading)
     if levels is None:
         return float(value)
     if int(value) < len(levels):
@@ -244,7 +244,7 @@ def find_changes(rules: Rules, cells: NDArray[Any], locked: Collection[str | int
         Change(
             tree.classes[class_id].item(),
             tuple(_name(tree, subject) for subject in box),
-            tuple(read_region(tree, subject, region, rules.voice) for subject, region in box.items()),
+            tuple(format_region(tree, subject, region, rules.voice) for subject, region in box.items()),
             tuple(box.values()),
             tree.class_names[class_id],
         )

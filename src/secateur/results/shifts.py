@@ -18,8 +18,8 @@ from secateur.rows.rows import Rows
 from secateur.rules.lines import without_facts
 from secateur.rules.rules import Rules
 from secateur.tree.columns import find_cuts
-from secateur.words.conditions import count_of, read_share
-from secateur.words.plain_words import look_at_training, read_amount
+from secateur.words.conditions import count_of, format_share
+from secateur.words.plain_words import format_amount, look_at_training
 
 LEAST_ROWS = 30  # with fewer, all may lie on one side by chance
 SMALL_PSI, LARGE_PSI = 0.1, 0.25  # below, little moved; from the second on, much
@@ -61,11 +61,11 @@ class ColumnShift(NamedTuple):
     def __str__(self) -> str:
         told = [f"PSI {self.psi:.3f} ({_read_psi(self.psi)})" if self.is_told else "too few rows for a PSI"]
         if self.outside:
-            span = f"the training range {read_amount(self.then.low)} to {read_amount(self.then.high)}"
+            span = f"the training range {format_amount(self.then.low)} to {format_amount(self.then.high)}"
             where = "with a category that the tree does not know" if np.isnan(self.then.low) else f"outside {span}"
-            told.append(f"{read_share(self.outside)} of the rows {where}")
+            told.append(f"{format_share(self.outside)} of the rows {where}")
         gone, came = (one.counts[-1] / one.counts.sum() for one in (self.then, self.now))
-        told += [f"missing: {read_share(came)}, in training {read_share(gone)}"] if gone or came else []
+        told += [f"missing: {format_share(came)}, in training {format_share(gone)}"] if gone or came else []
         return f"{self.name}: {', '.join(told)}"
 
     def to_dict(self) -> dict[str, Any]:

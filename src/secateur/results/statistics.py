@@ -207,7 +207,7 @@ def count_effective(total: ArrayLike, squares: ArrayLike) -> NDArray[np.float64]
 
 
 def check_squares(totals: ArrayLike, squares: ArrayLike) -> None:
-    """Refuse sums of weights whose squares are lost: the effective number of rows is not known then."""
+    """Reject sums of weights whose squares are lost: the effective number of rows is not known then."""
     sums, found = np.asarray(totals, dtype=np.float64), np.asarray(squares, dtype=np.float64)
     is_lost = (sums > 0) & ~((found >= np.finfo(np.float64).tiny) & np.isfinite(found))
     if is_lost.any():

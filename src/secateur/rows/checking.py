@@ -256,7 +256,7 @@ def _as_plain_matrix(tree: Tree, X: Any) -> NDArray[Any] | None:
         return None
     values: NDArray[Any] = X.to_numpy()
     whole = values[:, kinds != "f"]
-    # Large whole numbers may be rounded, or refused by the name of their column.
+    # Large whole numbers may be rounded, or rejected by the name of their column.
     is_large = bool(whole.size) and max(-float(whole.min()), float(whole.max())) >= encoding.EXACT
     return None if is_large or values.dtype.kind not in "fiu" else values
 

@@ -37,9 +37,9 @@ class Column:
     name: str
     labels: tuple[Label, ...] | None  # the categories that the tree knows; None for a column of numbers
     dtype: str  # numbers are rounded to it before they are compared
-    takes_missing: bool  # else a row that holds nothing here is refused
-    takes_unlisted: bool  # else a row with a category that is not listed is refused
-    lowest: float  # rows with a number beyond these are refused; infinite where there is no such end
+    takes_missing: bool  # else a row that holds nothing here is rejected
+    takes_unlisted: bool  # else a row with a category that is not listed is rejected
+    lowest: float  # rows with a number beyond these are rejected; infinite where there is no such end
     highest: float
     reading: ColumnParser | None = None  # which number its texts or dates mean; None where it holds numbers or labels
 
@@ -71,7 +71,7 @@ class ListedRule:
     index: int  # of its line, from 0 on
     label: Label
     share: float | None  # of its class, as it states it to a row, else of its training rows; None where not known
-    tests: tuple[ColumnTest, ...]  # each of them refuses some row
+    tests: tuple[ColumnTest, ...]  # each of them rejects some row
     rules: Rules  # whose line it is
 
     @property
@@ -84,7 +84,7 @@ class ListedRule:
 class DecisionList:
     """Lines by rank: the first whose tests a row passes decides.
 
-    Every row that no column refuses passes one of them; "otherwise" of a section asks for its heading, and the last
+    Every row that no column rejects passes one of them; "otherwise" of a section asks for its heading, and the last
     line of a list for nothing. Lines that can never decide are left out: those that no row can pass, and those that ask
     the same as an earlier one.
     """
@@ -164,7 +164,7 @@ def _list_kept(
 
 
 def check_ordered(rules: Rules) -> None:
-    """Refuse rules without an order that decides."""
+    """Reject rules without an order that decides."""
     if not rules.is_ordered:
         raise ParameterError(
             f"The rules of {rules.method!r} may overlap, and without training rows they have no ranking: "

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from secateur.errors import InputError, shorten
 from secateur.methods.leaves import CLASSES_ONLY, Stated
 from secateur.rules.lines import without_facts
-from secateur.words.conditions import count_of, read_count
+from secateur.words.conditions import count_of, format_count
 
 if TYPE_CHECKING:
     from secateur.rows.row_source import GivenRows
@@ -118,11 +118,11 @@ class Edits:
         if not priced:
             return f"Edited {times}: on how many rows the class differs from the tree's was not counted."
         told = " and on ".join(
-            f"{read_count(price.differs)} of {count_of(price.rows, f'{kind} row')}" for price, kind in priced
+            f"{format_count(price.differs)} of {count_of(price.rows, f'{kind} row')}" for price, kind in priced
         )
         told = f"Edited {times}: the class differs from the tree's on {told}; "
         if known := [(price.off, price.largest or 0.0) for price, _ in priced if price.off is not None]:
-            off, most = " and ".join(read_count(off) for off, _ in known), 100 * max(moved for _, moved in known)
+            off, most = " and ".join(format_count(off) for off, _ in known), 100 * max(moved for _, moved in known)
             points = f"{100 * self.tolerance:.6g} points"
             told += f"the class, or a probability by more than {points}, on {off} (at most {most:.3g} points); "
         return f"{told}nothing is promised about other rows."

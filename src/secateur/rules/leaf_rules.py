@@ -19,7 +19,7 @@ from secateur.tree.columns import BESIDE_A_LIMIT
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths
 from secateur.tree.shares import divide_or_nan
 from secateur.tree.tree import Tree
-from secateur.words.conditions import Condition, count_conditions, read_conditions, read_share
+from secateur.words.conditions import Condition, count_conditions, format_share, read_conditions
 from secateur.words.reasons import VALUE_WORDS, FactsUsed, Reason, Witnesses, make_reasons
 
 
@@ -398,12 +398,12 @@ class LineRules(LeafRules):
         line = int(self.line_of_place[place])
         if line < 0 or self.layout is None or np.isnan(self.layout.windows[line]).any():
             return None
-        low, high = (read_share(end) for end in self.layout.windows[line].tolist())
+        low, high = (format_share(end) for end in self.layout.windows[line].tolist())
         shares = self.find_shares(self.value_counts, self.paths.leaf_class)
         span, points = low if low == high else f"{low} to {high}", f"{200 * self.tolerance:.6g} points"
 
         def tell(leaf: int) -> str:
-            own = read_share(float(shares[self.place_of_leaf[leaf]]))
+            own = format_share(float(shares[self.place_of_leaf[leaf]]))
             return f" too, but {own} of its rows; the leaves of this line have {span}, and may differ by {points}"
 
         return tell

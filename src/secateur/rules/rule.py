@@ -12,7 +12,7 @@ import numpy as np
 from secateur.frames import make_frame
 from secateur.tree.shares import none_if_nan
 from secateur.words.conditions import Condition, join_conditions, read_conditions
-from secateur.words.plain_words import find_pattern, join_asked, read_asked, read_target
+from secateur.words.plain_words import find_pattern, format_asked, format_target, join_asked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -148,7 +148,7 @@ class Rule:
         rules = self._rules
         if rules.tree.is_regression:
             pattern = find_pattern(rules.tree)
-            return read_target(float(rules.answers[self.index]), self.window, rules.tolerance, pattern)
+            return format_target(float(rules.answers[self.index]), self.window, rules.tolerance, pattern)
         return self._rules.tree.class_names[self.class_id]
 
     @property
@@ -317,12 +317,12 @@ class Rule:
     @property
     def asks(self) -> tuple[str, ...]:
         """What the line asks beside its heading, a condition each, as people say it: ``income > 1,000``."""
-        return read_asked(self._rules, self._own_ids, self._heading_ids)
+        return format_asked(self._rules, self._own_ids, self._heading_ids)
 
     @property
     def heading(self) -> tuple[str, ...]:
         """What the heading of its section asks, a condition each, as people say it."""
-        return read_asked(self._rules, self._heading_ids)
+        return format_asked(self._rules, self._heading_ids)
 
     @property
     def asked(self) -> str:
@@ -335,7 +335,7 @@ class Rule:
 
         Its numbers are short; :attr:`text` has the exact ones.
         """
-        whole = join_asked(read_asked(self._rules, self.kept_ids))
+        whole = join_asked(format_asked(self._rules, self.kept_ids))
         if self.is_otherwise:
             return f"{self.asked} {self.class_name}{f', among {whole}' if self.kept_ids else ''}"
         return f"{self.class_name} if {whole}" if self.kept_ids else f"always {self.class_name}"

@@ -27,8 +27,8 @@ from secateur.rules.making import Choice, StoredContent
 from secateur.rules.rule import ArraySequence, Rule, Section, written_by
 from secateur.rules.writable import Writable
 from secateur.tree.shares import none_if_nan
-from secateur.words.conditions import count_of, read_share
-from secateur.words.plain_words import find_pattern, find_voice, read_limit
+from secateur.words.conditions import count_of, format_share
+from secateur.words.plain_words import find_pattern, find_voice, format_limit
 from secateur.words.reasons import find_facts_of_list
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
 
     def _promise_values(self) -> str:
         """Say what is preserved of values."""
-        limit = read_limit(self.tolerance, find_pattern(self.tree))
+        limit = format_limit(self.tolerance, find_pattern(self.tree))
         near = f"within {limit} of what the tree predicts" if self.tolerance else "the tree's own"
         if self.budget:
             by_weight = " (by weight)" if self.is_weighted else ""
@@ -257,7 +257,7 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
         counts = self.leaf_counts.sum(axis=0)
         never = [class_id for class_id in np.flatnonzero(counts > 0).tolist() if class_id not in predicted]
         if never:
-            share = read_share(float(counts[never].sum() / counts.sum()))
+            share = format_share(float(counts[never].sum() / counts.sum()))
             rows = f"{share} of the rows{' (by weight)' if self.is_weighted else ''}"
             told = " or ".join(names[class_id] for class_id in never)
             if len(predicted) == 1:

@@ -12,19 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from secateur.errors import InputError, shorten
-from secateur.export.sql import GROUPED, UNKNOWN, Refusal
+from secateur.export.sql import GROUPED, UNKNOWN, Rejection
 from secateur.export.sql_columns import MISSING, UNLISTED
 from secateur.results.audit_counts import AuditCounts, CellCounts, cross, find_cells
 from secateur.rows.checking import TOO_MUCH_WEIGHT
 from secateur.rules.rules import Rules
 from secateur.tree.tree import Tree
 
-SHOWN_REFUSALS = 3
+SHOWN_REJECTIONS = 3
+Groups = Sequence[Mapping[str, Any]]
 
 
-def count_groups(
-    rules: Rules, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], *, what: str = "df"
-) -> AuditCounts:
+def count_groups(rules: Rules, rejections: Sequence[Rejection], groups: Groups, *, what: str = "df") -> AuditCounts:
     """Add up groups, the rows of a statement's result by column, or say which rows of the table do not fit.
 
     A line of a list gets the rows that it decides. With one rule for each leaf, each gets the rows of its leaf;
@@ -32,7 +31,7 @@ def count_groups(
     """
     if not groups:
         raise InputError(f"{what} has no rows; at least one is needed.")
-    _check_rejected(rules.tree, refusals, groups, what)
+    _check_rejected(rules.tree, rejections, groups, what)
     _check_labels(rules.tree, groups, what)
     odd = sum(int(group.get("odd_weights") or 0) for group in groups)
     if odd:
@@ -62,7 +61,7 @@ def count_groups(
 
 
 def count_covered(
-    rules: Rules, asked: Sequence[int], groups: Sequence[Sequence[Mapping[str, Any]]]
+    rules: Rules, asked: Sequence[int], groups: Sequence[Groups]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Count the rows of each class that each rule covers, and add up their squared weights.
 
@@ -78,21 +77,21 @@ def count_covered(
     return found, squared
 
 
-def _in_order(groups: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _in_order(groups: Groups) -> list[Mapping[str, Any]]:
     """Sort groups: sums of fractions depend on the order, and Spark gives groups in any."""
     return sorted(groups, key=lambda group: tuple(-1 if group.get(name) is None else group[name] for name in GROUPED))
 
 
-def _check_rejected(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Mapping[str, Any]], what: str) -> None:
+def _check_rejected(tree: Tree, rejections: Sequence[Rejection], groups: Groups, what: str) -> None:
     """Raise if the rules reject some rows, and name the most frequent reasons first."""
     rejected: Counter[int] = Counter()
-    for group in sorted((one for one in groups if one["refused"] is not None), key=lambda one: one["refused"]):
-        rejected[group["refused"]] += int(group["n_rows"])
+    for group in sorted((one for one in groups if one["rejected"] is not None), key=lambda one: one["rejected"]):
+        rejected[group["rejected"]] += int(group["n_rows"])
     if not rejected:
         return
-    most = rejected.most_common(SHOWN_REFUSALS)
-    said = [f"{_describe_refusal(tree, refusals[place])} in {_rows(number)}" for place, number in most]
-    if len(rejected) > SHOWN_REFUSALS:
+    most = rejected.most_common(SHOWN_REJECTIONS)
+    said = [f"{_describe_rejection(tree, rejections[place])} in {_rows(number)}" for place, number in most]
+    if len(rejected) > SHOWN_REJECTIONS:
         said.append("and so on")
     raise InputError(
         f"{what} has {_rows(rejected.total())} that the rules reject: {', '.join(said)}. "
@@ -100,11 +99,11 @@ def _check_rejected(tree: Tree, refusals: Sequence[Refusal], groups: Sequence[Ma
     )
 
 
-def _describe_refusal(tree: Tree, refusal: Refusal) -> str:
-    column = refusal.column
-    if refusal.what == MISSING:
+def _describe_rejection(tree: Tree, rejection: Rejection) -> str:
+    column = rejection.column
+    if rejection.what == MISSING:
         return f"column {column.name!r} has a missing value, for which the tree was not fitted,"
-    if refusal.what == UNLISTED:
+    if rejection.what == UNLISTED:
         return (
             f"column {column.name!r} holds a category that the pipeline's encoder rejects (it knows "
             f"{shorten(column.labels or ())})"
@@ -117,7 +116,7 @@ def _describe_refusal(tree: Tree, refusal: Refusal) -> str:
     )
 
 
-def _check_labels(tree: Tree, groups: Sequence[Mapping[str, Any]], what: str) -> None:
+def _check_labels(tree: Tree, groups: Groups, what: str) -> None:
     unknown = [group for group in groups if group["truth"] == UNKNOWN]
     if unknown:
         label = min(group["label"] for group in unknown)

@@ -156,7 +156,7 @@ def _fetch_groups(
             unknown = rows.where(~F.col(quote(label)).isin(labels))
             (found,) = unknown.agg(F.min(quote(label))).collect()
             groups = [{**group, "label": found[0]} for group in groups]
-        yield statement.refusals, groups
+        yield statement.rejections, groups
 
 
 def _read_labels(df: Any, y: str) -> Any:

@@ -111,8 +111,8 @@ class Boxes:
         np.minimum.at(self.high, (row[left], place[left]), limit[left])
         np.maximum.at(self.low, (row[right], place[right]), limit[right])
         self.missing = np.repeat(tree.accepts_missing[self.features][:, None], len(rules), axis=1)
-        refuses = tree.missing_left[nodes] != to_left
-        self.missing[row[refuses], place[refuses]] = False
+        rejects = tree.missing_left[nodes] != to_left
+        self.missing[row[rejects], place[rejects]] = False
         self.codes: dict[int, NDArray[np.bool_]] = {}
         has_value = self.missing | (self.low < self.high)
         self.is_restricted = (self.low > -np.inf) | (self.high < np.inf)
@@ -371,9 +371,9 @@ class Possible:
                 lows = np.maximum(lows, boxes.low[boxes.row_of[feature], places])
                 highs = np.minimum(highs, boxes.high[boxes.row_of[feature], places])
             zero[row], one[row] = (lows < 0) & (highs >= 0), (lows < 1) & (highs >= 1)
-        n_refused = (~zero).sum(axis=0)
-        alone = one & (n_refused - ~zero == 0)  # this one is 1 and every other may be 0
-        states = np.vstack([alone, n_refused == 0])
+        n_rejected = (~zero).sum(axis=0)
+        alone = one & (n_rejected - ~zero == 0)  # this one is 1 and every other may be 0
+        states = np.vstack([alone, n_rejected == 0])
         for claim in self.claims:
             if claim.subject == self.tree.n_features + group:
                 states &= np.isin(np.arange(len(states)), list(claim.region.codes or ()))[:, None]

@@ -79,7 +79,7 @@ class Voice:
 
     def limit(self, name: str, feature: int, limit: float, dtype: str) -> str:
         """Write a limit of a column."""
-        return read_threshold(limit, dtype)
+        return format_threshold(limit, dtype)
 
     def decimal(self, name: str, number: Decimal) -> str:
         """Write a number that has few decimals."""
@@ -148,7 +148,7 @@ def read_conditions(
                 unlisted=levels is not None and len(levels) in codes,
                 missing=region.missing,
                 link_ids=tuple(of_subject),
-                text=read_region(tree, subject, region, voice),
+                text=format_region(tree, subject, region, voice),
             )
         )
     return tuple(conditions)
@@ -171,13 +171,13 @@ def join_conditions(conditions: Sequence[Condition]) -> str:
     return " and ".join(f"({c.text})" if " or " in c.text.replace(c.name, "") else c.text for c in conditions)
 
 
-def read_link(tree: Tree, paths: Paths, link: int, voice: Voice = EXACT) -> str:
+def format_link(tree: Tree, paths: Paths, link: int, voice: Voice = EXACT) -> str:
     """Word one link's own condition."""
     return read_conditions(tree, paths, [link], voice)[0].text
 
 
 @lru_cache(maxsize=65536)
-def read_threshold(limit: float, dtype: str) -> str:
+def format_threshold(limit: float, dtype: str) -> str:
     """Find the shortest decimal that keeps every number of dtype on its side of a limit, a number of dtype."""
     limit = float(limit)
     if limit == 0 or math.isinf(limit):
@@ -201,7 +201,7 @@ def read_threshold(limit: float, dtype: str) -> str:
     return repr(limit)
 
 
-def read_count(value: float) -> str:
+def format_count(value: float) -> str:
     """Write a number of rows, weighted or not: a whole number as it is, another in six digits."""
     if value == round(value):
         return f"{value:,.0f}"
@@ -212,13 +212,13 @@ def read_count(value: float) -> str:
 
 def count_of(number: float, noun: str) -> str:
     """Write a number of things, such as ``1 row`` or ``1,200 rows``."""
-    return f"{read_count(number)} {noun}{'' if number == 1 else 's'}"
+    return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def count_rows(number: float, which: str, *, is_weighted: bool) -> str:
     """Write a number of rows of a kind, such as ``7 unseen rows``, or the sum of their weights."""
     kind = f"{which} row".lstrip()
-    return f"{kind}s of weight {read_count(number)}" if is_weighted else count_of(number, kind)
+    return f"{kind}s of weight {format_count(number)}" if is_weighted else count_of(number, kind)
 
 
 def count_class(rows: str, name: str) -> str:
@@ -231,7 +231,7 @@ def name_class(name: str) -> str:
     return f"class {name}" if BARE_NUMBER.fullmatch(name) else name
 
 
-def read_share(value: float | None) -> str:
+def format_share(value: float | None) -> str:
     """Write a share as a percentage that never rounds up to 100 % or down to 0 %."""
     if value is None or math.isnan(value):
         return "unknown"
@@ -240,19 +240,19 @@ def read_share(value: float | None) -> str:
     return f"{value:.1%}"
 
 
-def read_share_beside(value: float, limit: float) -> str:
+def format_share_beside(value: float, limit: float) -> str:
     """Write a share as a percentage with the digits that show on which side of a limit it is."""
     if value == limit or limit == 0 or not abs(float(f"{value:.3f}") - limit) < 1e-12:  # a NaN is beside nothing
-        return read_share(value)
+        return format_share(value)
     return next(text for digits in range(2, 18) if float((text := f"{value:.{digits}%}")[:-1]) != 100 * limit)
 
 
-def read_change(share: float) -> str:
+def format_change(share: float) -> str:
     """Write how a share changed, such as ``0.2% more``, ``0.2% fewer`` or ``none more``."""
-    return f"{read_share(abs(share))} {'more' if share > 0 else 'fewer'}" if share else "none more"
+    return f"{format_share(abs(share))} {'more' if share > 0 else 'fewer'}" if share else "none more"
 
 
-def read_value(tree: Tree, feature: int, value: Label | None, voice: Voice = EXACT) -> str:
+def format_value(tree: Tree, feature: int, value: Label | None, voice: Voice = EXACT) -> str:
     """Write what a row holds in a column as an equation, a column of a group as an equation of the group."""
     place, name = tree.facts.group_of.get(feature), show_text(tree.feature_name(feature))
     if place is not None and value in (0, 1):
@@ -263,7 +263,7 @@ def read_value(tree: Tree, feature: int, value: Label | None, voice: Voice = EXA
         return voice.equal(name, "missing" if value is None else show_text(str(value)))
     reading, n_decimals = tree.column_parser(feature), tree.facts.decimals_of.get(feature)
     if reading is not None and reading.is_moment:
-        return voice.equal(name, read_moment(value, reading))
+        return voice.equal(name, format_moment(value, reading))
     known = None
     if n_decimals is not None and math.isfinite(value):  # a forged limit may leave no finite number beyond it
         known = last_with_decimals(value, n_decimals, tree.dtype)
@@ -296,7 +296,7 @@ def _describe(tree: Tree, subject: int) -> tuple[str, tuple[Label, ...] | None]:
     return tree.feature_name(subject), tree.categories[subject]
 
 
-def read_region(tree: Tree, subject: int, region: Region, voice: Voice = EXACT) -> str:
+def format_region(tree: Tree, subject: int, region: Region, voice: Voice = EXACT) -> str:
     """Word what a column, or a group of columns for one category, is asked to hold."""
     name, levels = _describe(tree, subject)
     name, is_group = show_text(name), subject >= tree.n_features
@@ -427,7 +427,7 @@ def read_moments(name: str, reading: ColumnParser, low: float, high: float, dtyp
     return "some", f"{name} from {write_moment(start, reading)} to {write_moment(end - 1, reading)}"
 
 
-def read_moment(value: float, reading: ColumnParser) -> str:
+def format_moment(value: float, reading: ColumnParser) -> str:
     """Write a number of the tree's dtype as the date or time that it stands for; a rounded one as about that time."""
     if not _is_near(value, reading):
         return f"{value:g}"

@@ -257,7 +257,7 @@ def _find_limits(tree: Tree) -> dict[int, list[float]]:
     return {feature: sorted(limits) for feature, limits in asked.items()}
 
 
-def read_asked(rules: Rules, links: Iterable[int], under: Iterable[int] = ()) -> tuple[str, ...]:
+def format_asked(rules: Rules, links: Iterable[int], under: Iterable[int] = ()) -> tuple[str, ...]:
     """Word what links ask together, under a heading of other links, a condition each, for people."""
     key = tuple(links), tuple(under)
     if key not in rules.wordings:
@@ -313,7 +313,7 @@ def find_pattern(tree: Tree) -> str:
     return name if name.count("{}") == 1 else "{}"
 
 
-def read_target(value: float, window: tuple[float, float] | None, tolerance: float, pattern: str = "{}") -> str:
+def format_target(value: float, window: tuple[float, float] | None, tolerance: float, pattern: str = "{}") -> str:
     """Write the value of a line, rounded so that it stays within the tolerance of both ends of its window."""
     low, high = (value, value) if window is None else (window[1] - tolerance, window[0] + tolerance)
     if window is None:  # of one leaf: what is written may be off by what rounding a value for people costs
@@ -322,13 +322,13 @@ def read_target(value: float, window: tuple[float, float] | None, tolerance: flo
     return f"about {short}" if tolerance > 0 else short
 
 
-def read_amount(number: float) -> str:
+def format_amount(number: float) -> str:
     """Write a mean or a spread in few digits."""
     digits = max(SHORT, Decimal(number).adjusted() + 1) if math.isfinite(number) and number else SHORT
     return write_number(Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(number)))
 
 
-def read_limit(number: float, pattern: str = "{}") -> str:
+def format_limit(number: float, pattern: str = "{}") -> str:
     """Write a tolerance in few digits, never smaller than it is."""
     short = Context(prec=SHORT, rounding=ROUND_CEILING).create_decimal(Decimal(repr(float(number))))
     return pattern.replace("{}", write_number(short))

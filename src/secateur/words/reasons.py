@@ -27,8 +27,8 @@ from secateur.tree.paths import Paths
 from secateur.tree.regions import Region, domain_of, meet_regions, pick_value, read_links, regions_of_links
 from secateur.tree.shares import SLACK, none_if_nan
 from secateur.tree.tree import Label, Tree
-from secateur.words.conditions import read_change, read_link, read_share, read_share_beside, read_value
-from secateur.words.plain_words import read_amount, read_limit
+from secateur.words.conditions import format_change, format_link, format_share, format_share_beside, format_value
+from secateur.words.plain_words import format_amount, format_limit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,8 +123,8 @@ def make_reasons(
         if grounds and code in EXACT:
             words = f"{words}, given that {'; '.join(grounds)}"
         if point is not None:
-            held = read_value(tree, feature, point[tree.feature_name(feature)])
-            said = tree.class_names[tree.leaf_class[leaf]] if tree.values is None else read_amount(tree.values[leaf])
+            held = format_value(tree, feature, point[tree.feature_name(feature)])
+            said = tree.class_names[tree.leaf_class[leaf]] if tree.values is None else format_amount(tree.values[leaf])
             if told_shares is not None and tree.leaf_class[leaf] == paths.leaf_class[rule] and tree.values is None:
                 said += told_shares(leaf)
             seen = f"it keeps out rows of leaf {leaf} ({said}), such as {held}"
@@ -164,16 +164,16 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "node": lambda of: of.node,
     "number": lambda of: of.number,
     "feature": lambda of: show_text(of.tree.feature_name(int(of.tree.feature[of.paths.parent[of.link]]))),
-    "other": lambda of: repr(read_link(of.tree, of.paths, of.node)),
+    "other": lambda of: repr(format_link(of.tree, of.paths, of.node)),
     "rows": lambda of: f"{of.after:.0f}",
-    "moved": lambda of: f"from {read_share(of.before)} to {read_share(of.after)}",
-    "moved_from_leaf": lambda of: f"from the leaf's own {read_share(of.before)} to {read_share(of.after)}",
+    "moved": lambda of: f"from {format_share(of.before)} to {format_share(of.after)}",
+    "moved_from_leaf": lambda of: f"from the leaf's own {format_share(of.before)} to {format_share(of.after)}",
     "points": lambda of: f"{100 * abs(of.number):.3g}",
     "tolerated": lambda of: f"{100 * of.parameters.get('tolerance', math.nan):.6g}",
-    "limit": lambda of: read_limit(of.parameters.get("tolerance", 0.0)),
-    "twice": lambda of: read_limit(2 * of.parameters.get("tolerance", 0.0)),
-    "share_after": lambda of: read_share_beside(of.after, of.limit),
-    "share_before": lambda of: read_share(of.before),
+    "limit": lambda of: format_limit(of.parameters.get("tolerance", 0.0)),
+    "twice": lambda of: format_limit(2 * of.parameters.get("tolerance", 0.0)),
+    "share_after": lambda of: format_share_beside(of.after, of.limit),
+    "share_before": lambda of: format_share(of.before),
     "window": lambda of: (
         f", with shares no more than {200 * of.parameters['tolerance']:.6g} points apart"
         if "tolerance" in of.parameters
@@ -185,8 +185,8 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
         if of.before - of.after > of.parameters.get("tolerance", math.inf) + SLACK
         else "not the commonest class"
     ),
-    "share": lambda of: read_share_beside(of.number, of.limit),
-    "change": lambda of: read_change(of.number),
+    "share": lambda of: format_share_beside(of.number, of.limit),
+    "change": lambda of: format_change(of.number),
     "budget_share": lambda of: f"{100 * of.parameters.get('budget', math.nan):.6g}%",
     "conflict_share": lambda of: f"{100 * of.parameters.get('max_conflict', math.nan):.6g}%",
 }

@@ -196,7 +196,7 @@ def test_a_file_whose_name_is_no_text_is_read(tmp_path: Path) -> None:
     try:
         write(path, "a,b\n1,x\n")
     except OSError:
-        pytest.skip("this file system refuses such names")
+        pytest.skip("this file system rejects such names")
     table = read_table(path)
     assert table.frame["a"].tolist() == [1]
     assert table.name == f"{tmp_path}/caf\ufffd.csv"
@@ -258,7 +258,7 @@ def test_nothing_is_left_in_the_directory(csv: Path, tmp_path: Path, monkeypatch
 
 LONG_GZIP = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(100_000)))
 LONG_JSON_GZIP = gzip.compress(b"".join(b'{"a": %d}\n' % i for i in range(100_000)))
-REFUSED: dict[str, tuple[bytes, str]] = {
+REJECTED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "t is empty: expected a table with a header line"),
     "a header only": (b"a,b\n", "t has a header but no rows"),
     "two names that are equal": (b"a,b,a\n1,2,3\n", "two columns named 'a'"),
@@ -283,16 +283,16 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_table_is_refused_in_one_sentence(
+@pytest.mark.parametrize("case", REJECTED)
+def test_what_is_no_table_is_rejected_in_one_sentence(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content, sentence = REFUSED[case]
+    content, sentence = REJECTED[case]
     monkeypatch.chdir(tmp_path)
     write(Path("t"), content)
-    with pytest.raises(InputError, match=sentence) as refused:
+    with pytest.raises(InputError, match=sentence) as rejected:
         read_table("t")
-    assert len(str(refused.value).splitlines()) == 1
+    assert len(str(rejected.value).splitlines()) == 1
 
 
 def test_a_file_that_is_not_there_is_not_guessed(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_a_file_that_is_not_there_is_not_guessed(tmp_path: Path) -> None:
         read_table("https://example.org/loans.csv")
 
 
-def test_a_file_that_is_larger_than_the_memory_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_a_file_that_is_larger_than_the_memory_is_rejected_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "huge.csv"
     with path.open("wb") as file:
         file.write(b"a,b\n1,2\n")
@@ -326,7 +326,7 @@ def test_an_unknown_encoding_and_format_are_named(csv: Path) -> None:
         read_table(csv, format="xls")
 
 
-def test_a_gzip_that_is_cut_is_refused_in_another_encoding_too(tmp_path: Path) -> None:
+def test_a_gzip_that_is_cut_is_rejected_in_another_encoding_too(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv.gz", LONG_GZIP[:-9])
     with pytest.raises(InputError, match="cannot be unpacked"):
         read_table(path, encoding="latin-1")

@@ -246,7 +246,7 @@ def test_depth_and_least_rows_reach_the_tree(table: TableFile) -> None:
 
 
 ROWS = 40
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+REJECTED: dict[str, tuple[dict[str, Any], str]] = {
     "infinity": ({"a": [1, 2] * 20, "y": [1, np.inf] * 20}, "holds inf: expected finite numbers"),
     "one number": ({"a": [1, 2] * 20, "y": [0.5] * 40}, "fewer than two different numbers"),
     "no such target": ({"a": range(ROWS), "yy": ["n", "j"] * 20}, "has no column 'y'. Did you mean 'yy'?"),
@@ -265,12 +265,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_learned_from_is_refused_in_one_sentence(case: str, tmp_path: Path) -> None:
-    columns, sentence = REFUSED[case]
-    with pytest.raises(SecateurError, match=sentence) as refused:
+@pytest.mark.parametrize("case", REJECTED)
+def test_what_cannot_be_learned_from_is_rejected_in_one_sentence(case: str, tmp_path: Path) -> None:
+    columns, sentence = REJECTED[case]
+    with pytest.raises(SecateurError, match=sentence) as rejected:
         make_training_table(small(tmp_path, **columns), "y")
-    assert len(str(refused.value).splitlines()) == 1
+    assert len(str(rejected.value).splitlines()) == 1
 
 
 def test_the_target_cannot_be_left_out(table: TableFile) -> None:

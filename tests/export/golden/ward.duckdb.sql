@@ -26,7 +26,7 @@ WITH typed AS (
     CASE
       WHEN typed.age_number IS NULL
       OR NOT typed.age_number BETWEEN -3.4028235677973362E+38 AND 3.4028235677973362E+38
-      THEN NULL /* refused: no rule is for such a row */
+      THEN NULL /* rejected: no rule is for such a row */
       WHEN typed.age_number > 0.80000002
       THEN 3 /* age > 0.80000002 => back */
       WHEN typed.age_number <= 0.80000002

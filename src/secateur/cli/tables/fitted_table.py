@@ -326,7 +326,7 @@ def label_rows(
 
 
 def _check_labels(labels: NDArray[Any], tree: Tree, where: str, numbers: Any) -> None:
-    """Refuse a label that the model never saw; ``numbers`` are those of the table's rows, from 0."""
+    """Reject a label that the model never saw; ``numbers`` are those of the table's rows, from 0."""
     known = set(tree.classes.tolist())
     place = next((place for place, label in enumerate(labels.tolist()) if label not in known), None)
     if place is not None:

@@ -230,7 +230,7 @@ def _make_table(name: str, frame: Any, types: dict[str, str], truths: set[str], 
 
 
 def _check_memory(needed: int, name: str) -> None:
-    """Refuse what would not fit into memory, where the system says how much is free."""
+    """Reject what would not fit into memory, where the system says how much is free."""
     try:
         told = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
     except OSError:

@@ -4,7 +4,7 @@ The fields are read as the vendor's open ``interpretableai.Predictor`` reads the
 
 - ``_julia_type`` names the learner; a ``GridSearch`` holds it in ``lnr``.
 - ``tree_.nodes[]``: ``id`` counts from 1 and is the place in the list; ``split_type`` is LEAF, MIXED or HYPERPLANE;
-  a row goes to ``lower_child`` (our left) when the test holds. HYPERPLANE is refused.
+  a row goes to ``lower_child`` (our left) when the test holds. HYPERPLANE is rejected.
 - A MIXED node tests column ``split_mixed.categoric_split.feature`` (from 1, of all columns). First comes a missing
   value, which goes where ``categoric_split.split[0]`` says, unless ``missingdatamode`` is "none". With
   ``do_parallel`` a number is compared as float64(x) <= ``parallel_split.threshold``; "-Infinity" and "Infinity" are
@@ -15,7 +15,7 @@ The fields are read as the vendor's open ``interpretableai.Predictor`` reads the
 
 -Infinity is not a threshold of a Tree: such a node gets +Infinity and its children swapped, which is the same test for
 every number. A column that mixes numbers and levels, and levels that are no texts, cannot be written in a Tree:
-refused.
+rejected.
 
 Node ids are the file's minus 1 if every child's id is larger than its parent's and every node is reached; else they are
 numbered in preorder, the lower child first.

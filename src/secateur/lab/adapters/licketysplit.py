@@ -1,15 +1,15 @@
 """licketysplit LicketySPLITClassifier -> Tree.
 
 The library casts every value to uint8 and tests its lowest bit; 1 goes to *its* left. Only columns of 0 and 1 mean
-anything to it, and such a column reads as x <= 0.5, with the two children swapped. Rows with other values are refused
+anything to it, and such a column reads as x <= 0.5, with the two children swapped. Rows with other values are rejected
 when they are passed along; the model itself keeps none that could be checked.
 
 Numeric columns come in through its ThresholdGuessBinarizer: a scikit-learn pipeline of the two is read in terms of the
 original columns. There the binary column is float64(x) <= float64 threshold, so 1 is our left as well.
 
-Labels are 0, 1, 2, … A leaf that defers to another model has no class: refused. Nodes have no ids: they are
+Labels are 0, 1, 2, … A leaf that defers to another model has no class: rejected. Nodes have no ids: they are
 numbered in the library's own preorder, so the k-th leaf by id is the k-th of its ``leaf_paths()``. Only class shares
-are kept, no counts. NaN is refused by the binarizer, and cast to an arbitrary number without it.
+are kept, no counts. NaN is rejected by the binarizer, and cast to an arbitrary number without it.
 """
 
 from collections.abc import Sequence
@@ -101,14 +101,14 @@ def _grow_from_paths(
 
 
 def _check_binary(X: Any) -> None:
-    """Refuse rows that hold anything but 0 and 1: the library would test the lowest bit of their whole part."""
+    """Reject rows that hold anything but 0 and 1: the library would test the lowest bit of their whole part."""
     if X is None:
         return
     names = frame_columns(X)
     try:
         rows: NDArray[np.float64] = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
-        return  # rows that are no numbers are refused, with a reason, when they are checked
+        return  # rows that are no numbers are rejected, with a reason, when they are checked
     strange = np.argwhere((rows != 0) & (rows != 1))
     if rows.ndim == 2 and len(strange):
         row, column = strange[0].tolist()

@@ -4,7 +4,7 @@ Comparison: the float64 value <= a threshold that the library keeps as float32; 
 Labels are whole numbers (fit cuts anything else down to int32), and predict returns those numbers. There is no
 ``classes_``, so the classes are read from the training labels that the model keeps. It also keeps its training rows:
 the counts are those rows, routed, as in its own predict_proba and export_dot. Nodes have no ids and are numbered in
-preorder. The library refuses NaN.
+preorder. The library rejects NaN.
 """
 
 from typing import Any

@@ -9,7 +9,7 @@ The library turns columns into binary ones itself and splits on those; the Tree 
 A row that passes the test goes to the library's *right* child. Of a data frame the library keeps the column names, but
 not their order across the three kinds, so the rows are needed where kinds are mixed. Labels are whole numbers (fit cuts
 anything else down to int32). The nodes carry class counts, indexed by label, but no ids: they are numbered in the
-library's own preorder. The library refuses NaN.
+library's own preorder. The library rejects NaN.
 """
 
 from collections.abc import Hashable
