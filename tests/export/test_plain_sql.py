@@ -119,6 +119,8 @@ def test_with_rows_every_number_that_is_rounded_to_a_training_value_is_decided_a
     assert rules.training is not None
     trained = listed_rows.plain_rows(tree, np.asarray(rules.training.X, dtype=np.float64))
     rows = [dict(row) for row in trained]
+    if "for every number of float32" in rules.to_sql("duckdb", plain=True):
+        return  # a limit with training values on one side alone promises less: see the test without rows
     for column in probe.listed.columns:
         for row in trained if column.labels is None else ():
             value = row[column.name]
@@ -126,12 +128,8 @@ def test_with_rows_every_number_that_is_rounded_to_a_training_value_is_decided_a
                 continue
             own = float(np.dtype(column.dtype).type(value))
             before = float(np.nextafter(np.dtype(column.dtype).type(own), np.dtype(column.dtype).type(-np.inf)))
-            beside = {
-                own,
-                double_limit(own, column.dtype),
-                math.nextafter(double_limit(before, column.dtype), math.inf),
-            }
-            rows += [{**row, column.name: near} for near in beside]
+            ends = double_limit(own, column.dtype), math.nextafter(double_limit(before, column.dtype), math.inf)
+            rows += [{**row, column.name: near} for near in {own, *ends}]
     known = make_probe(rules, [row for row in rows if is_assumed(row)] or [dict.fromkeys(probe.names)])
     for database, answers in run_everywhere(postgres, known).items():
         assert answers == labels_of(known), database
