@@ -12,6 +12,7 @@ import strategies
 import told_trees
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur import choosing
@@ -177,7 +178,7 @@ def test_sections_are_a_cut(tree: Tree, sections: int) -> None:
 
 
 def test_ties_at_the_tolerance_are_within_it() -> None:
-    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["x"])
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["x"], accepts_missing=True)
     root = builder.split("x", 0.5)
     builder.leaf([2, 3], parent=root, side="left")
     builder.leaf([2, 8], parent=root, side="right")
@@ -187,7 +188,7 @@ def test_ties_at_the_tolerance_are_within_it() -> None:
 
 
 def test_classes_only_needs_no_counts() -> None:
-    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["x"])
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["x"], accepts_missing=True)
     root = builder.split("x", 0.5)
     builder.leaf(prediction="no", parent=root, side="left")
     builder.leaf(prediction="yes", parent=root, side="right")
@@ -247,3 +248,31 @@ def test_a_list_made_by_walks_keeps_the_promise(tree: Tree, tolerance: float) ->
             assert line.class_id == tree.leaf_class[leaf]
             if tolerance < 1:
                 assert abs(Fraction(line.share) - share_of(tree, leaf)) <= Fraction(str(tolerance)) + ROUNDING
+
+
+def test_a_line_for_missing_values_alone_contains_no_leaf_beyond_the_last_limit() -> None:
+    builder = secateur.TreeBuilder(classes=["no", "yes"], feature_names=["x", "z"], accepts_missing=["x"])
+    root = builder.split("z", 0)
+    low = builder.split("x", 5, parent=root, side="left")
+    builder.leaf([10, 0], parent=low, side="left")
+    rest = builder.split("x", 3, missing="left", parent=low, side="right")
+    builder.leaf([0, 10], parent=rest, side="left")  # z is not asked: the other leaf takes missing values, too
+    builder.leaf([10, 0], parent=rest, side="right")
+    high = builder.split("x", 5, parent=root, side="right")
+    builder.leaf([10, 0], parent=high, side="left")
+    builder.leaf([0, 10], parent=high, side="right")
+    rules = secateur.simplify(builder.build(), sections=1, otherwise="no")
+    rows = np.array([[x, z] for x in (1.0, 4.0, 6.0, np.nan) for z in (0.0, 1.0)])
+    assert rules.predict(rows).tolist() == ["no", "no", "no", "no", "no", "yes", "yes", "yes"]
+    assert rules.verify().ok
+
+
+def test_as_many_sections_are_made_as_are_asked_for_and_shorten_the_list() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 12, size=(1_500, 4)).astype(float)
+    y = (X[:, 0] > 5) ^ (X[:, 1] > 5) ^ (X[:, 2] > 7) ^ (rng.random(1_500) < 0.05)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    lists = [secateur.simplify(model, X, y, tolerance=1, sections=most) for most in range(1, 6)]
+    assert [len(rules.sections) for rules in lists] == [1, 2, 3, 4, 5]
+    lengths = [rules.n_conditions for rules in lists]
+    assert lengths == sorted(lengths, reverse=True)

@@ -19,7 +19,7 @@ import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import secateur
 from secateur import Tree
@@ -693,3 +693,14 @@ def test_no_row_based_method_and_no_check_of_it_needs_a_frame_per_level(method: 
         proof = rules.verify()
     assert proof.ok
     assert covering.any(axis=1).all()
+
+
+@pytest.mark.parametrize(("name", "is_taken"), [("value", True), ("€{}", True), ("€", False), ("{} to {}", False)])
+def test_the_class_of_a_regression_tree_is_named_by_its_unit(name: str, is_taken: bool) -> None:
+    X = np.arange(6.0).reshape(-1, 1)
+    tree = replace(secateur.from_model(DecisionTreeRegressor(max_depth=1).fit(X, X[:, 0] > 2)), class_names=(name,))
+    if is_taken:
+        check_tree(tree)
+        return
+    with pytest.raises(InvalidTreeError, match="a regression tree has the one class"):
+        check_tree(tree)
