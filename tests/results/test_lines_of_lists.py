@@ -74,7 +74,7 @@ def test_a_line_moved_if_fishers_test_says_so() -> None:
     assert len(rest) > 1
     assert all(found[place].text == RULES.lines[place].text for place in rest)
     assert "otherwise => " in found[rest[0]].text
-    assert "otherwise => " in str(found)
+    assert f"otherwise {RULES.lines[rest[0]].class_name}" in str(found)
 
 
 def test_an_earlier_audit_is_compared_with() -> None:
