@@ -127,6 +127,7 @@ def test_the_values_of_held_out_rows_have_no_part_in_the_list_either() -> None:
     assert one.tree == two.tree
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [1, 2, 5, 20])
 def test_a_list_has_the_wanted_length(limit: int) -> None:
     data = load_breast_cancer()

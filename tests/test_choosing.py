@@ -233,6 +233,7 @@ def test_lists_of_many_budgets_are_those_of_each_alone() -> None:
         assert together.to_json() == choose_lines(rules, budget=budget).to_json()
 
 
+@pytest.mark.long
 def test_many_rules_under_a_budget_are_verified() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4_000, 8))

@@ -179,6 +179,7 @@ print(len(rules.deleted))
 """
 
 
+@pytest.mark.long
 @on_linux
 @pytest.mark.parametrize("each_leaf", [True, False])
 def test_a_deep_chain_takes_few_bytes_for_each_condition(each_leaf: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,6 +244,7 @@ main.start()
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="has other signals")
 @pytest.mark.parametrize(
     ("how", "status", "words"),

@@ -172,6 +172,7 @@ def test_the_curve_of_a_tolerance_is_that_of_the_method(problem: tuple[Any, Any,
         assert point.conflict == pytest.approx(np.mean([audit.conflict for audit in audits]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("over", ["budget", "max_conflict"])
 def test_the_pick_deletes_most_among_what_is_allowed(problem: tuple[Any, Any, Any], over: str) -> None:
     given: dict[str, Any] = {"over": over, "min_accuracy_change": -1, "cv": 3, "progress": False}
@@ -192,6 +193,7 @@ def test_where_nothing_is_allowed_the_smallest_is_picked_with_a_warning(problem:
     assert "← picked (not allowed)" in str(selection)
 
 
+@pytest.mark.long
 def test_frames_arrays_jobs_and_fitted_models_give_the_same_selection() -> None:
     data = load_wine(as_frame=True)
     model = DecisionTreeClassifier(max_depth=3, random_state=0)

@@ -200,6 +200,7 @@ def test_nodes_keep_their_ids_children_classes_and_counts() -> None:
     assert tree.dtype == "float64"
 
 
+@pytest.mark.long
 def test_a_pipeline_is_read_without_rows() -> None:
     X, y = mixed_frame()
     pipe = quiet_fit(everything("infrequent_if_exist"), X, y)
@@ -593,6 +594,7 @@ def test_target_encoding_is_read_by_category_or_as_its_own_column() -> None:
 # Libraries and types.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("handle_unknown", ["ignore", "infrequent_if_exist"])
 def test_polars_rows_reach_the_same_leaves(handle_unknown: str) -> None:
     X, y = mixed_frame()
@@ -1098,6 +1100,7 @@ def shop(n_rows: int = 300) -> tuple[pd.DataFrame, NDArray[Any]]:
     return X, np.where((X["p"] > 60) | (X["n"] > 25), "yes", "no")
 
 
+@pytest.mark.long
 def test_trees_of_a_forest_that_ask_different_columns_read_them_all() -> None:
     X, y = shop()
     for seed in range(12):

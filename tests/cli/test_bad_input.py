@@ -248,6 +248,7 @@ def test_a_reader_that_goes_away_gets_no_traceback(place: Path) -> None:
     assert complaint == b""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("how", "status", "words"),
     [(signal.SIGINT, 130, b"\nStopped.\n"), (signal.SIGTERM, 143, b"Stopped by a signal (SIGTERM).\n")],

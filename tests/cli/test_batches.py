@@ -46,6 +46,7 @@ def reject(*arguments: Any) -> str:
     return str(found.exception)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("which", ["directory", "pattern", "large file"])
 def test_rules_of_a_large_table_are_those_of_its_rows(which: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("secateur.cli.tables.table_file.LARGE_FILE", 1_000)

@@ -111,6 +111,7 @@ def test_a_missing_data_file_leaves_its_data_set_out(tmp_path: Path, monkeypatch
     assert str(nothing.exception) == "The file of wine is not here."
 
 
+@pytest.mark.long
 def test_columns_may_be_preferred(place: Path) -> None:
     asked = ("simplify", place / "tumours.csv", "--target", "target", "--budget", "0.05", "--export", "csv")
     before = invoke(*asked).output

@@ -407,6 +407,7 @@ def test_a_closed_pipe_is_not_a_failed_check(call: list[str]) -> None:
     assert not done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("call", "status"), [(["--version"], 0), (["methods"], 0), (["nonsense"], 2), (["verify", "x.json"], 2)]
 )
@@ -440,6 +441,7 @@ def test_closed_streams_do_not_make_a_success_a_failure(closed: str) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.long
 def test_the_program_waits_for_threads_of_libraries() -> None:
     code = (
         "import sys, threading, time\n"

@@ -84,6 +84,7 @@ def test_a_file_without_a_header_is_read_and_its_target_named_by_place(place: Pa
         run("simplify", place / "bare.csv", "--target", "status")
 
 
+@pytest.mark.long
 def test_what_the_rules_lack_is_warned_of_at_the_top(place: Path) -> None:
     dropped = "used,balance,income,opened,last_seen"
     flat = " ".join(

@@ -63,6 +63,7 @@ def test_a_column_without_a_name_is_named_by_its_place(place: Path) -> None:
     assert said.endswith("…, 'column_11' and 'column_12'.")
 
 
+@pytest.mark.long
 def test_a_table_of_very_many_texts_is_rejected_at_once(tmp_path: Path) -> None:
     rows = pd.DataFrame({f"c{i}": ["a", "b", "a", "c"] for i in range(1_001)} | {"status": ["late", "paid"] * 2})
     rows.to_csv(tmp_path / "wide.csv", index=False)

@@ -58,6 +58,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rules", ["plain.json", "dated.json"])
 def test_a_row_is_read_by_the_rules_of_a_file(place: Path, rules: str) -> None:
     for cell in CELLS:
@@ -100,6 +101,7 @@ def test_a_column_with_another_decimal_sign_is_told_of_once_with_what_helps(plac
     assert "is not written" not in run("audit", "commas.json", "commas.csv", "--target", "y")
 
 
+@pytest.mark.long
 def test_diff_asks_for_otherwise_only_where_it_would_help(place: Path) -> None:
     advice = "make both files with the same --otherwise"
     names, deep = {}, ("--max-depth", 6)

@@ -124,6 +124,7 @@ def test_what_rules_of_leaves_change_is_told_beside_the_guarantee_of_their_metho
             assert reason["text"] in reasons, place
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("file", "budget"), [("list.json", "0"), ("budget.json", "0.02")])
 def test_simplify_prints_a_short_list(file: str, budget: str, files: Path) -> None:
     result = invoke("simplify", files / "loans.csv", "--target", "outcome", "--budget", budget)
@@ -607,6 +608,7 @@ def test_verify_fails_on_a_file_that_was_edited(files: Path, tmp_path: Path) -> 
     assert quiet.stderr != ""
 
 
+@pytest.mark.long
 def test_verify_takes_the_rows_that_were_fitted_where_some_were_held_out(files: Path, tmp_path: Path) -> None:
     options = ("--target", "outcome", "--holdout", "0.25", "--seed", "3")
     model = ("--model", tmp_path / "model.skops")
@@ -625,6 +627,7 @@ def test_verify_takes_the_rows_that_were_fitted_where_some_were_held_out(files: 
 # compare, diff, report
 
 
+@pytest.mark.long
 def test_compare_has_every_method_with_the_numbers_of_its_audit(files: Path) -> None:
     content = json.loads(invoke("compare", files / "loans.csv", "--target", "outcome", "--json").stdout)
     assert [step["method"] for step in content["methods"]] == [*secateur.METHODS, "short list", "short list, 1 %"]
@@ -654,6 +657,7 @@ def test_compare_has_every_method_with_the_numbers_of_its_audit(files: Path) -> 
     assert all(method in shown.stdout for method in secateur.METHODS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["simplify", "diagnose", "compare"])
 def test_what_is_about_fitting_is_rejected_with_a_model(command: str, files: Path) -> None:
     asked = (command, files / "loans.csv", "--target", "outcome", "--model", files / "model.skops")
@@ -668,6 +672,7 @@ def test_what_is_about_fitting_is_rejected_with_a_model(command: str, files: Pat
     assert drawn[0].stdout == drawn[2].stdout != drawn[1].stdout
 
 
+@pytest.mark.long
 def test_the_next_command_makes_the_same_rules(files: Path, tmp_path: Path) -> None:
     own = ("--max-depth", "3", "--min-rows", "9", "--drop", "age", "--method", "sibling", "--balanced", "--no-facts")
     shown = invoke("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.4", *own).stdout
@@ -805,6 +810,7 @@ def test_a_model_is_taken_from_a_file_of_a_short_list(files: Path, tmp_path: Pat
     assert [rule.text for rule in found] == [rule.text for rule in expected]
 
 
+@pytest.mark.long
 def test_report_is_a_page_of_a_table_or_of_rules(files: Path, tmp_path: Path) -> None:
     for name, source in {
         "a.html": (files / "loans.csv", "--target", "outcome"),
@@ -946,6 +952,7 @@ def test_what_the_system_rejects_is_one_sentence(tmp_path: Path) -> None:
 # what results depend on
 
 
+@pytest.mark.long
 def test_diagnose_and_compare_say_which_facts_they_state(files: Path) -> None:
     for command in ("diagnose", "compare"):
         told = invoke(command, files / "loans.csv", "--target", "outcome")

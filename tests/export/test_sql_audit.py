@@ -157,6 +157,7 @@ def test_duckdb_counts_as_the_audit_in_memory_does(form: str, data: st.DataObjec
         assert_same_counts(case, *run(database, case, "duckdb"))
 
 
+@pytest.mark.long
 def test_edited_lines_are_in_conflict_by_the_class_that_they_say() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(600, 4)), columns=list("abcd"))
@@ -172,6 +173,7 @@ def test_edited_lines_are_in_conflict_by_the_class_that_they_say() -> None:
     assert max(conflicts) > 0
 
 
+@pytest.mark.long
 @both_forms
 def test_a_pipeline_is_asked_in_its_own_columns(form: str) -> None:
     rng = np.random.default_rng(0)

@@ -39,6 +39,7 @@ def worker() -> Iterator[Worker]:
     started.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", KEPT, ids=[path.stem for path in KEPT])
 def test_a_file_that_once_failed_is_rejected_or_read_rightly(path: Path, worker: Worker) -> None:
     outcome, words = worker.judge_file(path.name.partition("-")[0], path)

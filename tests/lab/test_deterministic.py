@@ -143,6 +143,7 @@ def test_where_no_state_gives_the_papers_rows_the_first_tree_is_shown(monkeypatc
     assert [row for row, _ in rows] != deterministic.expected_rows()
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 def test_the_stored_states_are_those_of_a_run() -> None:
     """Of the first states, which must be among those that were stored; of all of them in a thorough run."""

@@ -89,6 +89,7 @@ def test_damaged_arrow_and_parquet_files_are_rejected_in_a_sentence() -> None:
         assert "damaged" in sentence
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_stream", [False, True])
 def test_one_changed_byte_of_an_arrow_file_never_ends_the_process(is_stream: bool, tmp_path: Path) -> None:
     content = arrow_bytes(some_rows(), is_stream=is_stream)

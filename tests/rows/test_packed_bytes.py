@@ -41,6 +41,7 @@ def test_a_bomb_is_rejected_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(unpack(pack(bytes(1 << 20)), "b.gz")) == 1 << 20
 
 
+@pytest.mark.long
 def test_a_file_of_very_many_parts_is_read_in_one_go() -> None:
     """Each part that is unpacked by itself would copy the rest: 3 MB would take 20 seconds."""
     assert unpack(pack(b"") * 300_000 + pack(b"end"), "m.gz") == b"end"

@@ -70,6 +70,7 @@ def test_every_kind_of_table_gives_the_rules_of_the_rows(kind: str, tmp_path: Pa
         ), method
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", STREAMED)
 def test_a_table_is_predicted_audited_and_verified_as_its_rows_are(kind: str, tmp_path: Path) -> None:
     frame = make_frame()
@@ -361,6 +362,7 @@ def test_numbers_of_every_type_are_read_as_in_memory(dtype: str, tmp_path: Path)
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("row_group_size", [1_000, 400_000])
 @pytest.mark.parametrize("writer", ["arrow", "duckdb"])
 def test_numbers_of_a_parquet_file_are_those_that_duckdb_reads(
