@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -86,7 +87,9 @@ def imports_of(module: str) -> Iterator[tuple[str, int, bool]]:
     yield from walk(ast.parse(MODULES[module].read_text(encoding="utf-8")), False)
 
 
-IMPORTS = {module: list(imports_of(module)) for module in MODULES if module != "secateur"}
+@cache
+def all_imports() -> dict[str, list[tuple[str, int, bool]]]:
+    return {module: list(imports_of(module)) for module in MODULES if module != "secateur"}
 
 
 def room_of(module: str) -> str:
@@ -112,7 +115,7 @@ def test_every_room_is_listed_once() -> None:
 def test_modules_import_only_earlier_layers() -> None:
     wrong = [
         f"{module}:{line} imports {target}, but {reason}."
-        for module, found in IMPORTS.items()
+        for module, found in all_imports().items()
         for target, line, in_function in found
         if (reason := why_not(room_of(module), room_of(target), in_function))
     ]
@@ -123,7 +126,7 @@ def test_modules_import_only_earlier_layers() -> None:
 def test_nothing_in_a_room_imports_in_a_circle() -> None:
     graph = {
         module: {target for target, _, in_function in found if not in_function and room_of(target) == room_of(module)}
-        for module, found in IMPORTS.items()
+        for module, found in all_imports().items()
     }
     try:
         TopologicalSorter(graph).prepare()
@@ -135,19 +138,22 @@ def test_methods_know_nothing_of_one_another() -> None:
     from secateur.methods import METHODS
 
     files = {type(method).__module__.removeprefix("secateur.") for method in METHODS.values()}
-    found = {(module, target) for module in files for target, _, _ in IMPORTS[module] if target in files}
+    found = {(module, target) for module in files for target, _, _ in all_imports()[module] if target in files}
     assert not found
 
 
 def test_the_verifier_shares_no_code_with_what_it_checks() -> None:
     rooms = defaultdict(set)
-    for module, found in IMPORTS.items():
+    for module, found in all_imports().items():
         rooms[room_of(module)] |= {target for target, _, _ in found if room_of(target) != room_of(module)}
     assert rooms["verify"] <= {"tree.tree", "tree.facts", "errors"}
 
 
 def test_every_exception_is_in_use() -> None:
     deferred = {
-        (room_of(module), room_of(target)) for module, found in IMPORTS.items() for target, _, inside in found if inside
+        (room_of(module), room_of(target))
+        for module, found in all_imports().items()
+        for target, _, inside in found
+        if inside
     }
     assert set(DEFERRED) <= deferred, f"nobody makes these imports: {sorted(set(DEFERRED) - deferred)}"

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
+from secateur import Rules
 from secateur.choosing import choose_lines
 from secateur.counting import masks, training_evidence
 from secateur.counting.training_evidence import RowEvidence, count_without_one
@@ -45,10 +46,13 @@ def problems(**shape: Any) -> st.SearchStrategy[Problem]:
 
 
 @contextmanager
-def in_blocks(n_rows: int = 64, **changes: int) -> Iterator[None]:
-    """Have masks made of few rows at a time, rows of large trees walk, and rows of few patterns looked at singly."""
+def in_blocks(n_rows: int = 64, mask_bytes: int = 0, **changes: int) -> Iterator[None]:
+    """Have masks made of few rows at a time, rows of large trees walk, and rows of few patterns looked at singly.
+
+    A mask is filled with so many rows at a time. It holds 64 of them, or as many as fit into the bytes.
+    """
     with (
-        mock.patch.multiple(masks, BLOCK_ROWS=n_rows, MASK_BYTES=0),
+        mock.patch.multiple(masks, BLOCK_ROWS=n_rows, MASK_BYTES=mask_bytes),
         mock.patch.multiple(training_evidence, SPLIT_TESTS=1, MASKED_LEAVES=3, **changes),
     ):
         yield
@@ -181,10 +185,14 @@ def test_blocks_meet_without_a_gap(n_rows: int, large: Any) -> None:
     """Row counts around the word and the block; more tests of a column than are compared at once."""
     X, y, model = large
     X, y = X[:n_rows], y[:n_rows]
-    small = secateur.simplify(model, X, y, method="mismatch", each_leaf=True)
-    for block_rows in (512, 1024, 1 << 16):
-        with in_blocks(block_rows), mock.patch.object(masks, "LIMITS_AT_ONCE", 7):
-            assert secateur.simplify(model, X, y, method="mismatch", each_leaf=True) == small
+    small = secateur.simplify(model, X, y, method="mismatch", each_leaf=True).to_json()
+    for block_rows, mask_rows in [(64, 64), (512, 512), (128, 1024), (512, 1 << 16)]:
+        with (
+            in_blocks(block_rows, model.tree_.node_count * mask_rows // 8),
+            mock.patch.object(masks, "LIMITS_AT_ONCE", 7),
+        ):
+            found = secateur.simplify(model, X, y, method="mismatch", each_leaf=True)
+        assert found.to_json() == small, f"{mask_rows} rows in a mask, filled with {block_rows} at a time"
 
 
 FORMS = {
@@ -201,22 +209,28 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any) -> None:
+@pytest.fixture(scope="module")
+def of_matrix(large: Any) -> Rules:
     X, y, model = large
-    expected = secateur.simplify(model, X, y, feature_names=list("abcd"), method="mismatch", each_leaf=True)
+    return secateur.simplify(model, X, y, feature_names=list("abcd"), method="mismatch", each_leaf=True)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any, of_matrix: Rules) -> None:
+    """In masks of 320 rows, filled with 128 at a time."""
+    X, y, model = large
     table = FORMS[form](X)
     if hasattr(table, "rename_columns"):
         table = table.rename_columns(list("abcd"))
     elif hasattr(table, "columns"):
         table.columns = list("abcd")
     tree = secateur.from_model(model, feature_names=list("abcd"))
-    with in_blocks(512), mock.patch.object(rows_module, "BLOCK_ROWS", 512):
+    with in_blocks(128, tree.n_nodes * 320 // 8), mock.patch.object(rows_module, "BLOCK_ROWS", 512):
         rules = secateur.simplify(tree, table, y, method="mismatch", each_leaf=True)
         predicted = rules.predict(table)
-    np.testing.assert_array_equal(rules.deleted, expected.deleted)
-    np.testing.assert_array_equal(rules.covered_counts, expected.covered_counts)
-    np.testing.assert_array_equal(predicted, expected.predict(X))
+    np.testing.assert_array_equal(rules.deleted, of_matrix.deleted)
+    np.testing.assert_array_equal(rules.covered_counts, of_matrix.covered_counts)
+    np.testing.assert_array_equal(predicted, of_matrix.predict(X))
 
 
 @pytest.mark.parametrize("weights", [None, np.linspace(0.1, 1, 3_000)], ids=["rows", "weights"])
@@ -252,6 +266,7 @@ def test_certificates_and_diagnoses_do_not_depend_on_how_rows_are_counted(proble
 
 def test_rules_that_do_not_fit_into_one_pass_are_counted_in_groups(large: Any) -> None:
     X, y, model = large
+    X, y = X[:600], y[:600]
     at_once = {
         method: secateur.simplify(model, X, y, method=method, each_leaf=True)
         for method in ("mismatch", "faithful", "quinlan")
