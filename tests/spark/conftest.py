@@ -11,6 +11,15 @@ from typing import Any
 
 import pytest
 
+SETTINGS = {
+    # Short jobs end before code is optimized, and before threads that collect garbage are worth it.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
@@ -21,15 +30,7 @@ def spark() -> Iterator[Any]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Spark and pandas disagree about their versions, and leave files open
-        settings = {
-            # Short jobs end before code is optimized, and before threads that collect garbage are worth it.
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-            "spark.sql.adaptive.enabled": "false",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-        }
-        session = open_session("local[2,4]", **settings)
+        session = open_session("local[2,4]", **SETTINGS)
         session.sparkContext.setLogLevel("OFF")
         yield session
         session.stop()

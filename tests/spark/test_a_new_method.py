@@ -22,13 +22,13 @@ import pyarrow as pa
 import secateur
 from rows import doors
 from secateur.spark import open_session
+from spark.conftest import SETTINGS
 
 def careless(rows, y, **settings):
     return secateur.simplify(doors.TREE, rows, y, method="C-1", each_leaf=True, **settings)
 
 warnings.simplefilter("ignore")
-settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
-df = open_session("local[1]", **settings).createDataFrame(pa.Table.from_pandas(doors.FRAME, preserve_index=False))
+df = open_session("local[1]", **SETTINGS).createDataFrame(pa.Table.from_pandas(doors.FRAME, preserve_index=False))
 made = [careless(rows, "outcome", floor=0.8) for rows in (doors.FRAME, "t.parquet", df)]
 page = json.loads(made[0].report().to_json())
 try:
@@ -51,9 +51,12 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package with one file more, beside a table."""
     pytest.importorskip("pyspark")
     place = tmp_path_factory.mktemp("house")
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(Path(secateur.__file__).parent, place / "secateur", ignore=ignored)
-    shutil.copy(FILE, place / "secateur" / "methods" / "careless.py")
+    package, made = Path(secateur.__file__).parent, place / "secateur"
+    shutil.copytree(package / "methods", made / "methods")
+    shutil.copy(FILE, made / "methods" / "careless.py")
+    for one in package.iterdir():  # the other rooms are the same ones, with what was compiled of them
+        if one.name not in ("methods", "__pycache__"):
+            (made / one.name).symlink_to(one)
     doors.FRAME.to_parquet(place / "t.parquet")
     return place
 
