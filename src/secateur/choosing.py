@@ -86,7 +86,7 @@ def choose_lines_by_budget(rules: Rules, budgets: Iterable[float], form: ListFor
             ready.append(chosen.spend(check_share("budget", budget)))
     vars(chosen).pop("ways", None)  # to have its memory for the lists, and then for the masks of rows
     made = [chosen.write(one) for one in ready]
-    del chosen
+    del chosen, ready
     return count_lists(made, rules.training)
 
 
@@ -212,7 +212,8 @@ class _Choosing:
         elif self.is_own:
             self.tolerance = _find_tolerance(form.tolerance, is_known=not np.isnan(counts).any())
         self.values = rules.make_leaf_values(self.tolerance)
-        self._off: dict[tuple[int, Any], NDArray[np.bool_]] = {}
+        self._off: dict[tuple[int, Any, int], NDArray[np.bool_]] = {}
+        self._floats: dict[int, tuple[float, ...]] = {}  # what is stated, by the id that values keep it under
         self._counted: dict[int, NDArray[np.float64]] = {}  # rows of leaves that are met together, by class
 
     def price(self, feature: int) -> float:
@@ -285,14 +286,15 @@ class _Choosing:
     def _prepare(self, rows: JointRows, cut: Cut) -> Callable[[], JointDeletion]:
         """Get the lines of a cut ready to spend budgets on."""
         lines, rest = [], []
-        for section, cover in enumerate(cut.covers):
-            rest.append(self._find_off(cover.otherwise.class_id, self.values.state(cover.to_state)))
+        for section, (node, cover) in enumerate(zip(cut.nodes, cut.covers, strict=True)):
+            rest.append(self._find_off(cover.otherwise.class_id, self.values.state(cover.to_state), node))
             for line in cover.lines:
                 links = self.paths.links[self.paths.entries(line.place)][list(line.kept)]
                 own = line.candidate
                 features = self.tree.feature[self.paths.parent[links]].tolist()
                 costs = np.array(list(map(self.price, features)), float)
-                lines.append(Written(section, links, self._find_off(own.class_id, self.values.state(own.met)), costs))
+                is_off = self._find_off(own.class_id, self.values.state(own.met), node)
+                lines.append(Written(section, links, is_off, costs))
         return partial(JointDeletion, rows, cut.nodes, lines, rest)
 
     def spend(self, budget: float) -> _Chosen:
@@ -355,11 +357,9 @@ class _Choosing:
             contained.append(sorted(left))
             defaults.append(cover.otherwise.class_id)
             starts.append(len(leaves))
-        nan, states = float("nan"), {id(one): one for one in stated}  # many lines state the same
-        floats = {
-            key: (self.values.to_float(one), *((nan, nan) if one is None else map(float, one[1:])))
-            for key, one in states.items()
-        }
+        nan, floats = float("nan"), self._floats  # many lines state the same, in the lists of many budgets
+        for key, one in {id(one): one for one in stated if id(one) not in floats}.items():
+            floats[key] = (self.values.to_float(one), *((nan, nan) if one is None else map(float, one[1:])))
         said = np.array([floats[id(one)] for one in stated])
         layout = Layout(
             nodes=np.array([cut.nodes[number] for number in printed], dtype=np.int64),
@@ -397,7 +397,8 @@ class _Choosing:
             deletions.keep(entries, Why.KEEPS_OUT)
             if not self.is_large and spent is None:  # else what a condition costs is its reason
                 for one, own in zip(written, kept, strict=True):
-                    off = one.section & pack_flags(self._find_off(one.line.candidate.class_id, one.stated))
+                    is_off = self._find_off(one.line.candidate.class_id, one.stated, one.node)
+                    off = one.section & pack_flags(is_off) << int(self.tree.leaf_runs[0][one.node])
                     edges = [self.masks.edge(link) for link in self.paths.links[own].tolist()]
                     for place, entry in enumerate(own.tolist()):
                         met = self.masks.met_by(edges[:place] + edges[place + 1 :]) & off
@@ -410,11 +411,12 @@ class _Choosing:
         deletions.before[entries], deletions.after[entries], deletions.number[entries] = spent.cost[paid].T
         deletions.node[entries] = -1
 
-    def _find_off(self, class_id: int, stated: Stated | None) -> NDArray[np.bool_]:
-        """Mark the leaves that a line is off for; lines of one class that state the same are off for the same."""
-        key = class_id, None if stated is None else stated.share
+    def _find_off(self, class_id: int, stated: Stated | None, node: int) -> NDArray[np.bool_]:
+        """Mark the leaves below a node that a line is off for; lines of one class that state the same share them."""
+        key = class_id, None if stated is None else stated.share, node
         if key not in self._off:
-            self._off[key] = self.values.find_off(class_id, stated)
+            first, last = (int(ends[node]) for ends in self.tree.leaf_runs)
+            self._off[key] = self.values.find_off(class_id, stated, slice(first, last))
         return self._off[key]
 
     def _order(self, lines: list[_Kept], deleted: NDArray[np.bool_]) -> list[_Kept]:

@@ -117,6 +117,7 @@ def test_the_moves_are_those_of_the_slow_version(tree: Tree, data: st.DataObject
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_mixture, "POOL_ROWS", POOL)
         patch.setattr(joint_deletion, "MOST_KINDS", data.draw(st.sampled_from([4, 1 << 62])))
+        patch.setattr(joint_deletion, "MANY_ROWS", data.draw(st.sampled_from([3, 1 << 17])))
         exact = secateur.simplify(tree, X, tree.classes[y], sample_weight=w, each_leaf=True)
         if not len(exact.paths.links):
             return

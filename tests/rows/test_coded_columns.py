@@ -24,16 +24,14 @@ def trees_and_rows() -> st.SearchStrategy[tuple[Tree, Any]]:
     )
 
 
-@given(problem=trees_and_rows(), is_short=st.booleans(), data=st.data())
+@given(problem=trees_and_rows(), dtype=st.sampled_from([np.uint8, np.uint16, np.uint32]), data=st.data())
 @settings(max_examples=150, deadline=None)
-def test_codes_pass_the_tests_that_their_rows_pass(
-    problem: tuple[Tree, Any], is_short: bool, data: st.DataObject
-) -> None:
+def test_codes_pass_the_tests_that_their_rows_pass(problem: tuple[Tree, Any], dtype: Any, data: st.DataObject) -> None:
     tree, X = problem
     chosen = np.flatnonzero(data.draw(strategies.lists_of(st.booleans(), len(X))))
-    with mock.patch.object(rows_module, "MOST_SHORT", 1 << 16 if is_short else 0):
-        coded = code_columns(tree, check_rows(tree, X), chosen, len(chosen))
-    assert coded.codes.dtype == (np.uint16 if is_short else np.uint32)
+    with mock.patch.object(rows_module, "MOST_SHORT", 0 if dtype is np.uint32 else 1 << 16):
+        coded = code_columns(tree, check_rows(tree, X), chosen, len(chosen), takes_bytes=dtype is np.uint8)
+    assert coded.codes.dtype == dtype
     limit_code, missing_code = coded.find_limits(tree)
     values = coded.read()
     column_of = {feature: column for column, feature in enumerate(coded.features.tolist())}
@@ -62,7 +60,9 @@ def test_coded_rows_reach_the_leaves_of_their_rows_in_any_order(problem: tuple[T
         np.testing.assert_array_equal(apply_tree(tree, coded.as_rows(tree.n_features)), reached[order])
 
 
-@pytest.mark.parametrize(("n_limits", "dtype"), [(65_534, np.uint16), (65_535, np.uint32)])
+@pytest.mark.parametrize(
+    ("n_limits", "dtype"), [(254, np.uint8), (255, np.uint16), (65_534, np.uint16), (65_535, np.uint32)]
+)
 def test_codes_are_as_wide_as_the_longest_column_needs(n_limits: int, dtype: Any) -> None:
     tree = mock.Mock(feature=np.zeros(2, dtype=np.int64), is_leaf=np.array([False, False]), dtype=np.dtype(np.float32))
     rows = mock.Mock(spans=lambda: [(0, 1)], select=lambda *_: np.full((1, 1), np.nan, dtype=np.float32))

@@ -27,15 +27,22 @@ MOST_CLASS_MASKS = 64  # with more classes, rows are looked up one by one
 
 
 def pack_links(
-    tree: Tree, rows: Rows, nodes: NDArray[np.int64] | None = None, span: tuple[int, int] | None = None
+    tree: Tree,
+    rows: Rows,
+    nodes: NDArray[np.int64] | None = None,
+    span: tuple[int, int] | None = None,
+    room: Masks | None = None,
 ) -> Masks:
     """Make the masks of all links over checked rows, or over some of them, shape (n_nodes, n_words).
 
     Bit ``r`` of mask ``b`` says whether row ``r`` satisfies the link into node ``b``. The root's mask holds every row.
-    ``nodes`` are the splits whose links are asked, if not all are.
+    ``nodes`` are the splits whose links are asked, if not all are. The masks are made in ``room`` if there is some.
     """
     start, stop = (0, rows.n_rows) if span is None else span
-    masks = np.zeros((tree.n_nodes, -(-(stop - start) // 64)), dtype=np.uint64)
+    n_words = -(-(stop - start) // 64)
+    masks = np.zeros((tree.n_nodes, n_words), dtype=np.uint64) if room is None else room[:, :n_words]
+    if room is not None:
+        masks[:] = 0
     masks[0] = pack_bits(np.ones(stop - start, dtype=bool))
     inner = np.flatnonzero(~tree.is_leaf) if nodes is None else nodes
     if not len(inner):
@@ -88,7 +95,10 @@ class _Column:
 
 
 def mask_blocks(tree: Tree, rows: Rows, nodes: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, Masks]]:
-    """Mask the rows of every link, or of those of some splits, a block of rows at a time, as large as half of them."""
+    """Mask the rows of every link, or of those of some splits, a block of rows at a time, as large as half of them.
+
+    The masks of a block are gone when the next is made.
+    """
     n_bytes = max(LEAST_BYTES, 2 * rows.n_rows * rows.n_features)
     most, size = (limit // tree.n_nodes * 8 // 64 * 64 for limit in (MASK_BYTES, n_bytes))
     size = max(64, min(most, max(LEAST_ROWS, size)))
@@ -100,9 +110,10 @@ def mask_blocks(tree: Tree, rows: Rows, nodes: NDArray[np.int64] | None = None) 
         rows.packed.update(masks=pack_links(tree, rows), tests=tests)
         yield slice(0, rows.n_rows), rows.packed["masks"]
         return
+    room = np.zeros((tree.n_nodes, min(size, -(-rows.n_rows // 64) * 64) // 64), dtype=np.uint64)
     for first in range(0, rows.n_rows, size):
         last = min(first + size, rows.n_rows)
-        yield slice(first, last), pack_links(tree, rows, nodes, (first, last))
+        yield slice(first, last), pack_links(tree, rows, nodes, (first, last), room)
 
 
 def mask_nodes(tree: Tree, masks: Masks) -> Masks:
@@ -144,8 +155,8 @@ def unpack_bits(mask: Masks, n_rows: int) -> NDArray[np.bool_]:
 
 def list_rows(mask: Masks) -> NDArray[np.int64]:
     """List the rows of a mask; words without rows cost next to nothing."""
-    words = np.flatnonzero(mask)
-    place = np.flatnonzero(np.unpackbits(mask[words].view(np.uint8), bitorder="little").view(bool))
+    words = mask.nonzero()[0]
+    place = np.unpackbits(mask[words].view(np.uint8), bitorder="little").nonzero()[0]
     rows: NDArray[np.int64] = (words[place >> 6] << 6) + (place & 63)
     return rows
 

@@ -467,8 +467,9 @@ class RowEvidence(TrainingEvidence):
     def count_leaves(self, paths: Paths) -> NDArray[np.float64]:
         """Count the rows of each class in each leaf."""
         if self._leaf_counts is None:
-            reached = self.index(paths).reached
-            self._leaf_counts = count_classes(self.tree, reached, self.class_ids, self.weights)[paths.leaf_ids]
+            cells = self.index(paths).place.astype(np.int64) * self.tree.n_classes + self.class_ids
+            counts = np.bincount(cells, self.weights, paths.n_rules * self.tree.n_classes).astype(np.float64)
+            self._leaf_counts = counts.reshape(paths.n_rules, self.tree.n_classes)
         return self._leaf_counts
 
     def count(self, paths: Paths, deleted: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

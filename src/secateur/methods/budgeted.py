@@ -150,7 +150,7 @@ class _Prices:
     ) -> None:
         self._tree, self._paths, self._mixture, self._candidates = tree, paths, mixture, candidates
         self._splits = CodedSplits(tree, mixture.coded)
-        self._class_ids = mixture.class_ids
+        self._class_ids = mixture.spread(paths.leaf_class)
         self.cost, self.real_cost = np.zeros((2, len(paths.links)), dtype=np.int64)
         self._rows = pack_bits(np.ones(mixture.n_rows, dtype=bool))
         self._foreign = [pack_bits(self._class_ids != class_id) for class_id in range(tree.n_classes)]

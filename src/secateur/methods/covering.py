@@ -166,7 +166,8 @@ def cover_by(
     for candidate in candidates:
         by_class.setdefault(candidate.class_id, []).append(candidate)
     of_class = {c: make_mask([place for place in possible if leaves.class_ids[place] == c]) for c in by_class}
-    whole = {c: _choose(own, of_class[c]) for c, own in by_class.items()}
+    heaps = {c: _rate(own, of_class[c]) for c, own in by_class.items()}
+    whole = {c: _choose(own, of_class[c], heaps[c]) for c, own in by_class.items()}
     allowed = [one for one in windows if one.class_id == default] or windows
     sums = {c: _sum(lines) for c, lines in whole.items()}
     # No cover of some leaves can cost less than each leaf's share of the cheapest line that contains it.
@@ -185,7 +186,8 @@ def cover_by(
     for least_cost, _, window in sorted((find_least(one), number, one) for number, one in enumerate(allowed)):
         if best is not None and least_cost > best[0][0] + 1e-9:
             break
-        own = _choose(by_class[window.class_id], of_class[window.class_id] & ~window.leaves)
+        c = window.class_id
+        own = _choose(by_class[c], of_class[c] & ~window.leaves, heaps[c])
         (cost, n_lines), (others, n_others) = _sum(own), find_others(window)
         rows = math.fsum(leaves.weights[place] for place in list_places(window.leaves))
         rated = others + cost, n_others + n_lines, -rows, window.class_id
@@ -270,7 +272,8 @@ def cover_large(
         vars(one)["places"] = places
         return one
 
-    chosen = {line.place: line for line in _choose([make(place) for place in shared], make_mask(shared))}
+    candidates, needed = [make(place) for place in shared], make_mask(shared)
+    chosen = {line.place: line for line in _choose(candidates, needed, _rate(candidates, needed))}
     written = np.array(sorted([*chosen, *np.flatnonzero(is_alone).tolist()]), dtype=np.int64)
     spared = np.bincount(labels[written], costs[written], len(levels))
     n_spared = np.bincount(labels[written], minlength=len(levels))
@@ -384,8 +387,12 @@ class _Shortening:
     def delete(self, bad: int) -> _Shortened:
         """Delete root to leaf while no bad leaf is met."""
         for known in reversed(self._known):  # windows come in order
-            # The same decisions are taken: what is deleted meets no bad leaf, what is kept would, as a witness says.
-            if not known.met & bad and all([witness & bad for witness in known.witnesses]):
+            if known.met & bad:
+                continue
+            for witness in known.witnesses:
+                if not witness & bad:
+                    break
+            else:  # the same decisions are taken: what is deleted meets no bad leaf, and what is kept would
                 return known
         path, allowed, meet = self._path, dict(self._allowed), self._path.masks.meet
         earlier: dict[int, Allowed] = {}
@@ -427,17 +434,28 @@ def _share_costs(candidates: Iterable[Candidate], n_places: int) -> NDArray[np.f
     return np.where(least < np.inf, least, 0.0)
 
 
-def _choose(candidates: Sequence[Candidate], needed: int) -> list[Line]:
-    """Choose lines that together contain every needed leaf."""
-    every = needed
+Rated = tuple[float, int, int, int]  # leaves for each condition, leaves, the first leaf, the number; the best is least
 
-    def rate(number: int, n_leaves: int) -> tuple[float, int, int, int]:
-        cost = candidates[number].cost
-        return (-n_leaves / cost if cost else -math.inf, -n_leaves, candidates[number].first, number)
 
+def _rate_one(candidate: Candidate, number: int, n_leaves: int) -> Rated:
+    cost = candidate.cost
+    return (-n_leaves / cost if cost else -math.inf, -n_leaves, candidate.first, number)
+
+
+def _rate(candidates: Sequence[Candidate], needed: int) -> list[Rated]:
+    """Rate lines by the needed leaves that they contain; the result is a heap."""
     sizes = [(candidate.inside & needed).bit_count() for candidate in candidates]
-    heap = [rate(number, size) for number, size in enumerate(sizes) if size]
+    heap = [_rate_one(candidates[number], number, size) for number, size in enumerate(sizes) if size]
     heapq.heapify(heap)
+    return heap
+
+
+def _choose(candidates: Sequence[Candidate], needed: int, rated: list[Rated]) -> list[Line]:
+    """Choose lines that together contain every needed leaf.
+
+    They were rated by these leaves, or by more: a line is rated again when it is the best.
+    """
+    every, heap = needed, rated.copy()
     chosen: list[Line] = []
     taken: set[int] = set()
     while needed:
@@ -447,7 +465,7 @@ def _choose(candidates: Sequence[Candidate], needed: int) -> list[Line]:
         n_further = (one.inside & needed).bit_count()
         if not n_further:
             continue
-        now = rate(number, n_further)
+        now = _rate_one(one, number, n_further)
         if now > listed:  # others were chosen since; it may not be the best any more
             heapq.heappush(heap, now)
             continue
@@ -462,12 +480,18 @@ def _choose(candidates: Sequence[Candidate], needed: int) -> list[Line]:
 
 def _drop_superfluous(chosen: list[Line], needed: int) -> list[Line]:
     """Drop lines all of whose needed leaves others contain, the dearest first."""
-    asked = set(list_places(needed))
-    own = {line.place: asked.intersection(line.candidate.places) for line in chosen}
-    times = Counter(place for places in own.values() for place in places)
-    for line in sorted(chosen, key=lambda line: -line.cost):
-        if all(times[place] > 1 for place in own[line.place]):
-            times.subtract(own.pop(line.place))
+    own = {line.place: line.candidate.inside & needed for line in chosen}
+    once = several = 0
+    for leaves in own.values():
+        several |= once & leaves
+        once |= leaves
+    doubtful = [line for line in chosen if not own[line.place] & ~several]
+    times = Counter(place for leaves in own.values() for place in list_places(leaves & several) if doubtful)
+    for line in sorted(doubtful, key=lambda line: -line.cost):
+        places = list_places(own[line.place])
+        if all(times[place] > 1 for place in places):
+            times.subtract(places)
+            del own[line.place]
     return [line for line in chosen if line.place in own]
 
 

@@ -32,7 +32,12 @@ from secateur.tree.tree import Tree
 MANY_CELLS = 0.5  # cells that there are for each row where rows are taken one by one
 MOST_KINDS = 1 << 62
 BITS = np.left_shift(1, np.arange(8)).astype(np.uint8)  # of cells in their byte
+NO_BITS, ALL_BITS = np.uint8(0), np.uint8(255)
 MOST_PAIRS = 1 << 15  # of a line and a cell that are looked at together
+MANY_ROWS = 1 << 17  # so many are put together at a time
+
+
+Units = NDArray[np.float64]  # of both kinds, shape (2, n)
 
 
 class Written(NamedTuple):
@@ -40,7 +45,7 @@ class Written(NamedTuple):
 
     section: int  # number of its section
     links: NDArray[np.int32]  # the edges of its conditions, without those of the heading
-    is_off: NDArray[np.bool_]  # of each leaf, by place: whether the line would be off for its rows
+    is_off: NDArray[np.bool_]  # of each leaf of its section: whether the line would be off for its rows
     costs: NDArray[np.float64]  # of each condition: as many conditions it counts for
 
 
@@ -60,35 +65,52 @@ class JointRows:
     """Training rows and shuffled copies in the order of their leaves: what they pass, and what they are worth."""
 
     def __init__(self, tree: Tree, mixture: MixedRows) -> None:
-        self._paths, self._codes, self._splits = mixture.paths, mixture.coded.codes, CodedSplits(tree, mixture.coded)
-        paths = self._paths
-        self.n_rows, self.first, self.last = mixture.n_rows, mixture.first, mixture.last
-        place_of = np.zeros(tree.n_nodes, dtype=np.int32)
-        place_of[paths.leaf_ids] = np.arange(paths.n_rules)
-        self.leaf = place_of[mixture.leaf_ids]
+        self.tree, self._codes, self._splits = tree, mixture.coded.codes, CodedSplits(tree, mixture.coded)
+        paths = self.paths = mixture.paths
+        self.first, self.last = mixture.first, mixture.last
+        self.leaf = mixture.spread(np.arange(paths.n_rules, dtype=np.min_scalar_type(paths.n_rules)))
         classes = np.unique(paths.leaf_class)
         self.group_of_leaf, self.n_groups = np.searchsorted(classes, paths.leaf_class), len(classes)
         # Whole numbers: sums are exact. By the kind of a row.
         self._units = np.stack([mixture.mixed_units, mixture.real_units]).astype(np.float64)
         self._kind = mixture.kind
-        self.whole = _add_up(self.group_of_leaf[self.leaf], self.count(slice(None)), self.n_groups)  # of each class
+        worth = sum(_add_up(self.leaf[some], self._count(some), paths.n_rules) for some in _cut(0, mixture.n_rows))
+        self.whole = _add_up(self.group_of_leaf, worth, self.n_groups)  # of each class
         self.totals = mixture.mixed_total, mixture.real_total
 
-    def count(self, span: slice) -> NDArray[np.float64]:
+    def _count(self, some: slice) -> NDArray[np.float64]:
         """What some rows are worth, in units of both kinds."""
-        return self._units[:, self._kind[span]]
+        return self._units[:, self._kind[some]]
 
-    def pass_link(self, link: int, span: slice) -> NDArray[np.bool_]:
-        """Whether some rows satisfy an edge."""
-        node = self._paths.parent[[link]]
-        left: NDArray[np.bool_] = self._splits.go_left(node, self._codes[self._splits.column[node], span])[0]
-        return left if self._paths.is_left[link] else ~left
+    def go_left(self, node: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether some rows go left at a split."""
+        left: NDArray[np.bool_] = self._splits.go_left(
+            np.array([node]), self._codes[self._splits.column[node], rows][None]
+        )
+        return left[0]
 
-    def find_cells(self, links: NDArray[np.int32], span: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Find a row of each cell, and the cell of each row, among rows that follow each other."""
-        _, chosen, kind = np.unique(self.leaf[span], return_index=True, return_inverse=True)
-        n_kinds, nodes = len(chosen), np.unique(self._paths.parent[links])
-        columns = self._splits.column[nodes]
+    def find_cells(self, nodes: NDArray[np.int64], first: int, last: int) -> tuple[NDArray[np.int64], Units]:
+        """Find a row of each cell, and what its rows are worth, among rows that follow each other.
+
+        ``nodes`` are the splits that are asked.
+        """
+        chosen, units = [np.zeros(0, dtype=np.int64)], [np.zeros((2, 0))]
+        for some in _cut(first, last):
+            own, cell = self._find_cells(nodes, some)
+            chosen.append(some.start + own)
+            units.append(_add_up(cell, self._count(some), len(own)))
+        found, worth = np.concatenate(chosen), np.concatenate(units, axis=1)
+        if len(chosen) <= 2:
+            return found, worth
+        own, cell = self._find_cells(nodes, found)  # those that are in several pieces
+        return found[own], _add_up(cell, worth, len(own))
+
+    def _find_cells(
+        self, nodes: NDArray[np.int64], rows: slice | NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find one of each cell of some rows, and the cell of each."""
+        kind = self.leaf[rows].astype(np.int64)
+        n_kinds, columns = int(kind.max(initial=0)) + 1, self._splits.column[nodes]
         for column in np.unique(columns).tolist():
             own, codes = nodes[columns == column], np.arange(self._splits.n_codes[column])
             # Codes that go the same way everywhere are alike.
@@ -100,7 +122,7 @@ class JointRows:
                 n_kinds = len(chosen)
                 if n_kinds > MANY_CELLS * len(kind):  # few rows would still be put together
                     return np.arange(len(kind)), np.arange(len(kind))
-            kind = kind * n_alike + alike.ravel()[self._codes[column, span]]
+            kind = kind * n_alike + alike.ravel()[self._codes[column, rows]]
             n_kinds *= n_alike
         return np.unique(kind, return_index=True, return_inverse=True)[1:]
 
@@ -108,8 +130,8 @@ class JointRows:
 class JointDeletion:
     """Lines and rows, ready to spend one budget after another, each no smaller than the last.
 
-    ``nodes`` are those of the sections, and ``rest_is_off`` says of each for which leaves "otherwise" is off. Lines
-    come section after section.
+    ``nodes`` are those of the sections, and ``rest_is_off`` says of each for which of its leaves "otherwise" is off.
+    Lines come section after section.
     """
 
     def __init__(
@@ -120,8 +142,7 @@ class JointDeletion:
         self._sections, self._spent = [], np.zeros_like(rows.whole)
         for number, node in enumerate(nodes):
             own = [line for line in lines if line.section == number]
-            span = slice(int(rows.first[node]), int(rows.last[node]))
-            self._sections.append(_Section(rows, span, number, own, rest_is_off[number]))
+            self._sections.append(_Section(rows, node, number, own, rest_is_off[number]))
             self._spent += self._sections[-1].find_spent()
 
     @property
@@ -182,6 +203,8 @@ def _list_gains() -> NDArray[np.float64]:
 
 
 GAINS = _list_gains()  # where more than two lines cover a cell, or are off there, it is as with two
+CHANGES = GAINS[:, None] - GAINS  # by the states after and before
+IS_CHANGED = CHANGES.any(axis=2)
 
 
 class _Section:
@@ -191,23 +214,24 @@ class _Section:
     """
 
     def __init__(
-        self, rows: JointRows, span: slice, section: int, lines: Sequence[Written], rest_is_off: NDArray[np.bool_]
+        self, rows: JointRows, node: int, section: int, lines: Sequence[Written], rest_is_off: NDArray[np.bool_]
     ) -> None:
         links = np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *(line.links for line in lines)]))
-        chosen, cell = rows.find_cells(links, span)
+        nodes, self._node_of = np.unique(rows.paths.parent[links], return_inverse=True)
+        chosen, self._units = rows.find_cells(nodes, int(rows.first[node]), int(rows.last[node]))
         self._n_cells, self._number = len(chosen), section
-        self._units = _add_up(cell, rows.count(span), self._n_cells)
-        del cell
-        leaf = rows.leaf[span][chosen]
+        leaf = rows.leaf[chosen]
         self._group, n_groups = rows.group_of_leaf[leaf].astype(np.int32), rows.n_groups
-        self._rest_is_off = rest_is_off[leaf]
-        own_leaves = slice(int(leaf.min(initial=0)), int(leaf.max(initial=-1)) + 1)
-        self._leaf = leaf - np.int32(own_leaves.start)
+        self._leaf = leaf - np.int32(rows.tree.leaf_runs[0][node])
+        self._rest_is_off = rest_is_off[self._leaf]
         self._every = pack_bits(np.ones(self._n_cells, dtype=bool)).view(np.uint8)  # bits of whole words
-        # Which cells fail each link, and after the last a link that none does.
-        self._fails = np.zeros((len(links) + 1, len(self._every)), dtype=np.uint8)
-        for place, link in enumerate(links.tolist()):
-            self._fails[place] = pack_bits(~rows.pass_link(link, span)[chosen]).view(np.uint8)
+        # Which cells go left at each split, and how that is turned round for those that fail a link. Last comes a link
+        # that none fails.
+        self._left = np.zeros((len(nodes) + 1, len(self._every)), dtype=np.uint8)
+        for place, split in enumerate(nodes.tolist()):
+            self._left[place] = pack_bits(rows.go_left(split, chosen)).view(np.uint8)
+        self._node_of = np.append(self._node_of, len(nodes))
+        self._turned = np.append(np.where(rows.paths.is_left[links], ALL_BITS, NO_BITS), NO_BITS)
         lengths = [len(line.links) for line in lines]
         self._begin = np.cumsum([0, *lengths])
         self._n_entries = int(self._begin[-1])
@@ -215,11 +239,11 @@ class _Section:
         for own, line in zip(self._links, lines, strict=True):
             own[: len(line.links)] = np.searchsorted(links, line.links)
         off = {id(line.is_off): line.is_off for line in lines}  # lines that state the same are off for the same
-        self._off = np.concatenate([rest_is_off[:0], *(one[own_leaves] for one in off.values())])  # by leaf
-        row_of = {one: row * (own_leaves.stop - own_leaves.start) for row, one in enumerate(off)}
+        self._off = np.concatenate([rest_is_off[:0], *off.values()])  # by leaf
+        row_of = {one: row * len(rest_is_off) for row, one in enumerate(off)}
         self._first_off = np.array([row_of[id(line.is_off)] for line in lines], dtype=np.int64)
         # Which cells fail exactly one condition of a line, and which none.
-        self._flags = np.zeros((2, len(lines), self._fails.shape[1]), dtype=np.uint8)
+        self._flags = np.zeros((2, len(lines), len(self._every)), dtype=np.uint8)
         self._n_covering, self._n_off = np.zeros((2, self._n_cells), dtype=np.int16)  # of at most MANY_LEAVES lines
         for number in range(len(lines)):
             self._pass(number)
@@ -230,7 +254,9 @@ class _Section:
         # Units off then, less units off now, by kind of rows, class and move.
         self.price = np.zeros((2, n_groups, self._n_entries + len(lines)))
         for number in range(len(lines)):
-            self._price_cells(number, self._flags[0, number], self._list(self._flags[1, number]))
+            self._price_cells(
+                number, *self._find_fails(number), self._flags[0, number], self._list(self._flags[1, number])
+            )
         line_of = np.repeat(np.arange(len(lines)), lengths)
         costs = np.concatenate([np.zeros(0), *(line.costs for line in lines)])
         # Of conditions that go, or that a line has.
@@ -286,11 +312,11 @@ class _Section:
             self._is_deleted[move] = True
             self._paid[:, move] = spent[0].sum(), *self.price[:, :, move].sum(axis=1)
             self._costs[self._n_entries + line] -= self._costs[move]
-            covered = self._list(near & self._fails[self._links[line, move - begin]])
+            covered = self._list(near & self._fail(self._links[line, move - begin]))
             self._change_cover(line, covered, 1)
-            self._links[line, move - begin] = len(self._fails) - 1
-            self._pass(line)
-            self._price_cells(line, self._flags[0, line] & ~near, covered)
+            self._links[line, move - begin] = len(self._turned) - 1
+            entries, fails = self._pass(line)
+            self._price_cells(line, entries, fails, self._flags[0, line] & ~near, covered)
         else:
             self._went[begin:end] = True
             covered = self._list(self._flags[1, line])
@@ -298,14 +324,24 @@ class _Section:
             self._change_cover(line, covered, -1)
         self._rate()
 
-    def _pass(self, line: int) -> None:
-        """Find the cells that fail one of a line's conditions, or none."""
-        links, n_links = self._links[line].tolist(), len(self._fails) - 1
-        some, several = np.zeros((2, self._fails.shape[1]), dtype=np.uint8)
-        for fails in (self._fails[link] for link in links if link < n_links):
+    def _fail(self, links: Any) -> NDArray[np.uint8]:
+        """Flag the cells that fail links; bits beyond the last cell may be set."""
+        return self._left[self._node_of[links]] ^ self._turned[links][..., None]
+
+    def _find_fails(self, line: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Find which conditions of a line are kept, and flag the cells that fail each."""
+        kept = (self._links[line] < len(self._turned) - 1).nonzero()[0]
+        return self._begin[line] + kept, self._fail(self._links[line, kept])
+
+    def _pass(self, line: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Find the cells that fail one of a line's kept conditions, or none; also those that fail each of these."""
+        some, several = np.zeros((2, len(self._every)), dtype=np.uint8)
+        found = self._find_fails(line)
+        for fails in found[1]:
             several |= some & fails
             some |= fails
-        self._flags[0, line], self._flags[1, line] = some & ~several, self._every & ~some
+        self._flags[0, line], self._flags[1, line] = some & ~several & self._every, self._every & ~some
+        return found
 
     def _list(self, flags: NDArray[np.uint8]) -> NDArray[np.int64]:
         """List the cells that are flagged, those of several rows of flags one after another."""
@@ -326,31 +362,38 @@ class _Section:
         self._n_covering[cells] += change
         self._n_off[cells] += change * self._is_off(line, cells)
         self._state[cells] = after = self._find_state(cells)
-        gains = GAINS[after] - GAINS[before]
-        changed = np.flatnonzero(gains.any(axis=1))
+        place = len(GAINS) * after.astype(np.int64) + before  # in both tables
+        changed = IS_CHANGED.take(place).nonzero()[0]
         size = max(1, MOST_PAIRS // len(self._links))
         for some in (changed[first : first + size] for first in range(0, len(changed), size)):
             own = cells[some]
             flags = self._flags.take(own >> 3, axis=2) & BITS.take(own & 7)
-            lines, places = np.divmod(np.flatnonzero(flags != 0), len(own))
-            kinds, lines = np.divmod(lines, len(self._links))
-            gain = gains.take(4 * some[places] + 2 * kinds + self._is_off(lines, own[places]))
+            kinds, lines, places = flags.nonzero()
+            gain = CHANGES.take(4 * place[some[places]] + 2 * kinds + self._is_off(lines, own[places]))
             some = gain.nonzero()[0]
             kinds, lines, own, gain = kinds[some], lines[some], own[places[some]], gain[some]
             move, near = self._n_entries + lines, (kinds == 0).nonzero()[0]
             if len(near):  # the only condition that keeps a cell out
                 links, at = self._links[lines[near]], own[near, None]
-                fails = self._fails[links, at >> 3] & BITS.take(at & 7)
+                fails = (self._left[self._node_of[links], at >> 3] ^ self._turned[links]) & BITS.take(at & 7)
                 move[near] = self._begin[lines[near]] + fails.astype(bool).argmax(axis=1)
             self._add(move, own, gain)
 
-    def _price_cells(self, line: int, near: NDArray[np.uint8], covered: NDArray[np.int64]) -> None:
+    def _price_cells(
+        self,
+        line: int,
+        entries: NDArray[np.int64],
+        fails: NDArray[np.uint8],
+        near: NDArray[np.uint8],
+        covered: NDArray[np.int64],
+    ) -> None:
         """Add the prices of cells that are flagged, which one condition of a line keeps out, and of some it covers."""
-        begin, end = self._begin[line : line + 2].tolist()
-        places, cells = np.divmod(self._list(self._fails[self._links[line, : end - begin]] & near), 8 * len(near))
-        self._add(begin + places, cells, GAINS.take(4 * self._state[cells] + self._is_off(line, cells)))
-        gain = GAINS.take(4 * self._state[covered] + 2 + self._is_off(line, covered))
-        self._add(np.full_like(covered, self._n_entries + line), covered, gain)
+        places, cells = np.divmod(self._list(fails & near), 8 * len(near))
+        move = np.concatenate([entries[places], np.full(len(covered), self._n_entries + line)])
+        cells = np.concatenate([cells, covered])
+        gain = 4 * self._state[cells].astype(np.int64) + self._is_off(line, cells)
+        gain[len(places) :] += 2
+        self._add(move, cells, GAINS.take(gain))
 
     def _add(self, move: NDArray[np.int64], cells: NDArray[np.int64], gain: NDArray[np.float64]) -> None:
         """Add what cells gain to the price of the move that they gain it from."""
@@ -362,6 +405,11 @@ class _Section:
                 np.add.at(price.reshape(-1), place, units[cells] * gain)
 
 
-def _add_up(place: NDArray[np.integer[Any]], units: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def _add_up(place: NDArray[np.integer[Any]], units: Units, size: int) -> Units:
     """Add up units of both kinds by place."""
     return np.array([np.bincount(place, one, size) for one in units])
+
+
+def _cut(first: int, last: int) -> list[slice]:
+    """Cut rows that follow each other into pieces."""
+    return [slice(start, min(start + MANY_ROWS, last)) for start in range(first, last, MANY_ROWS)]

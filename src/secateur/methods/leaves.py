@@ -145,11 +145,15 @@ class LeafMasks:
         """Forget what was asked so far, to have its memory."""
         self._allowed: dict[tuple[int, Span], Allowed] = {}
         self._together: dict[tuple[Allowed, Allowed], Allowed] = {}
+        self._edges: dict[int, Allowed] = {}
 
     def edge(self, link: int) -> Allowed:
         """What an edge, named by its child node, allows."""
-        span = Span(int(self._low[link]), int(self._high[link]), self._codes.get(link, -1), bool(self._missing[link]))
-        return self._allow(int(self._tree.feature[self._paths.parent[link]]), span)
+        if link not in self._edges:
+            low, high, missing = (some[link].item() for some in (self._low, self._high, self._missing))
+            feature = int(self._tree.feature[self._paths.parent[link]])
+            self._edges[link] = self._allow(feature, Span(low, high, self._codes.get(link, -1), missing))
+        return self._edges[link]
 
     def domain(self, feature: int) -> Allowed:
         """Everything that a possible row may hold in a feature."""
@@ -380,6 +384,7 @@ def _list_bits(mask: int) -> Iterable[int]:
 CLASSES_ONLY = 1.0  # the tolerance of a list that keeps classes, and not their shares
 SLACK = 1e-12
 NEAR = 1e-9  # so close to a tie, floats do not decide
+EVERY = slice(None)
 
 
 class Window(NamedTuple):
@@ -532,17 +537,18 @@ class LeafValues:
         same = {id(value): value for value in (self._numbers[places[one]] for one in np.flatnonzero(floats == at))}
         return end(same.values())
 
-    def find_off(self, class_id: int, stated: Stated | None) -> NDArray[np.bool_]:
+    def find_off(self, class_id: int, stated: Stated | None, leaves: slice = EVERY) -> NDArray[np.bool_]:
         """Mark the leaves that a line is off for: of another class, or with a share beyond the tolerance of its own."""
-        off: NDArray[np.bool_] = self._class_ids != class_id
+        off: NDArray[np.bool_] = self._class_ids[leaves] != class_id
         if stated is None:
             return off
         share, tolerance = float(stated.share), float(self.tolerance)
-        distance = np.abs(self._floats - share) - tolerance
+        distance = np.abs(self._floats[leaves] - share) - tolerance
+        values = self.values[leaves]
         scale = max(abs(share), tolerance) if self.is_regression else 1.0  # values may be of any size
         off |= distance > NEAR * scale
         for place in np.flatnonzero(np.abs(distance) <= NEAR * scale).tolist():
             # A share that was read back is rounded.
             slack = SLACK * scale if isinstance(stated.share, float) else self._slack
-            off[place] |= abs(self.values[place] - stated.share) > self.tolerance + slack
+            off[place] |= abs(values[place] - stated.share) > self.tolerance + slack
         return off

@@ -247,7 +247,7 @@ def _code_rows(evidence: RowEvidence, order: NDArray[np.int64]) -> tuple[CodedCo
     place, class_of_tile = _place_rows(np.bincount(evidence.class_ids, minlength=evidence.tree.n_classes))
     valid = np.zeros(class_of_tile.size * TILE_ROWS, dtype=bool)
     valid[place] = True
-    coded = code_columns(evidence.tree, evidence.rows, np.arange(n_rows), len(valid))
+    coded = code_columns(evidence.tree, evidence.rows, np.arange(n_rows), len(valid), takes_bytes=False)
     for codes in coded.codes:
         by_class = codes[:n_rows][order]
         codes[:] = 0

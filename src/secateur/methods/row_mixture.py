@@ -40,7 +40,7 @@ class MixedRows:
     first: NDArray[np.int64]  # rows first[i] to last[i] - 1 pass node i
     last: NDArray[np.int64]
     paths: Paths
-    kind: NDArray[np.int32]  # rows of a kind are alike in what follows
+    kind: NDArray[Any]  # rows of a kind are alike in what follows
     n_trained: int  # kinds below this are of training rows, the others of copies
     label: NDArray[np.int64]  # the own class of a training row
     weight: NDArray[np.float64]  # its weight
@@ -69,17 +69,8 @@ class MixedRows:
         """What each row is worth among the training rows alone."""
         return self.real_units[self.kind]
 
-    @property
-    def leaf_ids(self) -> NDArray[np.int64]:
-        """The leaf that each row reaches."""
-        return self._spread(self.paths.leaf_ids)
-
-    @property
-    def class_ids(self) -> NDArray[np.int64]:
-        """What the tree predicts."""
-        return self._spread(self.paths.leaf_class)
-
-    def _spread(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def spread(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Give each row the number of its leaf; the numbers are in source order."""
         leaves = self.paths.leaf_ids
         return np.repeat(numbers, self.last[leaves] - self.first[leaves])
 
@@ -131,9 +122,10 @@ def mix_rows(tree: Tree, paths: Paths, listed: LabelledRows, smoothing: float) -
     if len(mixed) == 1:  # rows that are worth the same differ in their own class only
         own, label, weight = label, np.arange(tree.n_classes), np.full(tree.n_classes, weight[0])
     # Copies differ in the class whose rows were shuffled. They have none of their own: it is never asked for.
-    kind = np.empty(n_rows, dtype=np.int32)
+    kinds = np.arange(len(label) + len(groups), dtype=np.min_scalar_type(len(label) + len(groups)))
+    kind = np.empty(n_rows, dtype=kinds.dtype)
     kind[: len(counted)] = own
-    kind[len(counted) :] = np.tile(np.repeat(len(label) + np.arange(len(groups)), list(map(len, groups))), copies)
+    kind[len(counted) :] = np.tile(np.repeat(kinds[len(label) :], list(map(len, groups))), copies)
     del counted, groups, own  # to have their memory for what comes
     index = index_rows(tree, paths, coded.as_rows(tree.n_features))
     coded.sort(index.order)

@@ -1,7 +1,7 @@
 """Checked rows, read a block at a time, where they end in a tree, and their columns as small numbers.
 
-No test of the tree tells values with the same code apart. A code takes two bytes (four in trees that compare one column
-with more than 65,534 thresholds), so that many rows can be held at once.
+No test of the tree tells values with the same code apart. A code takes one byte, two in trees that compare one column
+with more than 254 thresholds, four with more than 65,534; so many rows can be held at once.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from secateur.tree.tree import Tree
 # Large enough to be worth a thread, small enough that a converted block stays in the processor's cache and that threads
 # end at about the same time. A multiple of 64 keeps blocks on the boundaries of mask words.
 BLOCK_ROWS = 1 << 14
+MANY_ROWS = 1 << 18  # what is found of each row and not kept is found of so many at a time
 
 
 class Block(NamedTuple):
@@ -227,21 +228,25 @@ class RowIndex(NamedTuple):
     order: NDArray[np.int64]  # the rows from the leftmost leaf to the rightmost
     first: NDArray[np.int64]  # the rows order[first[i]:last[i]] pass node i
     last: NDArray[np.int64]
-    reached: NDArray[np.int64]  # the leaf that each row reaches, in the rows' own order
+    place: NDArray[Any]  # the place of the leaf that each row reaches, in the rows' own order
 
 
 def index_rows(tree: Tree, paths: Paths, rows: Rows) -> RowIndex:
     """Route the rows, and put them in the order of their leaves; rows of one leaf keep theirs."""
-    reached = apply_tree(tree, rows)
     # numpy sorts small numbers by their digits, several times faster
-    rank = np.zeros(tree.n_nodes, dtype=np.uint16 if paths.n_rules <= np.iinfo(np.uint16).max else np.int64)
-    rank[paths.leaf_ids] = np.arange(paths.n_rules)
-    order = np.argsort(rank[reached], kind="stable")
-    first, last = find_runs(tree, np.bincount(reached, minlength=tree.n_nodes))
-    return RowIndex(order, first, last, reached)
+    place_of = np.zeros(tree.n_nodes, dtype=np.uint16 if paths.n_rules <= np.iinfo(np.uint16).max else np.int64)
+    place_of[paths.leaf_ids] = np.arange(paths.n_rules)
+    place = np.empty(rows.n_rows, dtype=place_of.dtype)
+    for begin in range(0, rows.n_rows, MANY_ROWS):  # node ids of all rows would take four times the memory
+        end = min(begin + MANY_ROWS, rows.n_rows)
+        place[begin:end] = place_of[apply_tree(tree, rows.part(begin, end))]
+    n_rows = np.zeros(tree.n_nodes, dtype=np.int64)
+    n_rows[paths.leaf_ids] = np.bincount(place, minlength=paths.n_rules)
+    first, last = find_runs(tree, n_rows)
+    return RowIndex(np.argsort(place, kind="stable"), first, last, place)
 
 
-MOST_SHORT = 1 << 16  # codes of two bytes
+MOST_BYTE, MOST_SHORT = 1 << 8, 1 << 16  # codes of one byte, and of two
 BEYOND, MISSING = np.inf, np.nan  # the last two values of each column
 
 
@@ -254,7 +259,7 @@ class CodedColumns:
     """
 
     features: NDArray[np.int64]  # those that the tree tests
-    codes: NDArray[Any]  # of uint16 or uint32
+    codes: NDArray[Any]  # of uint8, uint16 or uint32
     values: NDArray[Any]  # a value for each code, in the tree's dtype, column after column
     start: NDArray[np.int64]  # values[start[k]:start[k + 1]] are those of column k
 
@@ -305,15 +310,21 @@ class CodedColumns:
             codes[:] = codes[order]
 
 
-def code_columns(tree: Tree, rows: Rows, chosen: NDArray[np.int64], n_rows: int) -> CodedColumns:
-    """Code the tested columns of some rows, increasing, a block at a time; there is room for ``n_rows`` in the end."""
+def code_columns(
+    tree: Tree, rows: Rows, chosen: NDArray[np.int64], n_rows: int, *, takes_bytes: bool = True
+) -> CodedColumns:
+    """Code the tested columns of some rows, increasing, a block at a time; there is room for ``n_rows`` in the end.
+
+    Compiled code does without codes of one byte (``takes_bytes``), or it would be compiled once more.
+    """
     features = np.unique(tree.feature[~tree.is_leaf])
     limits = [_find_limits(tree, feature) for feature in features.tolist()]
     start = np.cumsum([0, *(len(some) + 2 for some in limits)])
     ends = np.array([BEYOND, MISSING], dtype=tree.dtype)
     values = np.concatenate([np.zeros(0, dtype=tree.dtype), *(part for some in limits for part in (some, ends))])
-    is_short = max(map(len, limits), default=0) + len(ends) <= MOST_SHORT
-    codes = np.empty((len(features), n_rows), dtype=np.uint16 if is_short else np.uint32)
+    most = max(map(len, limits), default=0) + len(ends)
+    dtype = np.uint8 if takes_bytes and most <= MOST_BYTE else np.uint16 if most <= MOST_SHORT else np.uint32
+    codes = np.empty((len(features), n_rows), dtype=dtype)
 
     def fill(span: tuple[int, int]) -> None:
         begin, end = np.searchsorted(chosen, span)
