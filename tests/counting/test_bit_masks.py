@@ -13,7 +13,7 @@ from secateur.counting import masks
 from secateur.counting.masks import (
     ClassMasks,
     list_rows,
-    mask_nodes,
+    mask_leaves,
     number_rows,
     pack_bits,
     pack_links,
@@ -34,12 +34,12 @@ def test_a_links_mask_holds_the_rows_that_satisfy_it(tree: Tree, data: st.DataOb
         found = unpack_bits(packed[link], len(X)).tolist()
         assert found == [oracles.satisfies(tree, row, [link]) for row in X]
     assert unpack_bits(packed[0], len(X)).all()
-    passing = mask_nodes(tree, packed)
     leaves = oracles.leaves(tree)
-    numbers = number_rows(enumerate(passing[leaves[1:]]), len(leaves), len(X))  # rows of the first are in none
+    passing = list(mask_leaves(tree, packed))
+    numbers = number_rows(enumerate(passing[1:]), len(leaves), len(X))  # rows of the first are in none
     assert numbers.tolist() == [leaves.index(oracles.walk(tree, row)) - 1 for row in X]
-    for leaf in leaves:
-        assert list_rows(passing[leaf]).tolist() == [place for place, n in enumerate(numbers) if leaves[n + 1] == leaf]
+    for leaf, own in zip(leaves, passing, strict=True):
+        assert list_rows(own).tolist() == [place for place, n in enumerate(numbers) if leaves[n + 1] == leaf]
         inside = rows_in(packed, np.array(oracles.path(tree, leaf), dtype=np.int64))
         assert np.bitwise_count(inside).sum() == sum(oracles.walk(tree, row) == leaf for row in X)
 

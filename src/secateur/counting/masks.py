@@ -110,19 +110,23 @@ def mask_blocks(tree: Tree, rows: Rows, nodes: NDArray[np.int64] | None = None) 
         rows.packed.update(masks=pack_links(tree, rows), tests=tests)
         yield slice(0, rows.n_rows), rows.packed["masks"]
         return
-    room = np.zeros((tree.n_nodes, min(size, -(-rows.n_rows // 64) * 64) // 64), dtype=np.uint64)
+    n_words = -(-rows.n_rows // (64 * -(-rows.n_rows // size)))  # blocks of one size take least
+    room, size = np.zeros((tree.n_nodes, n_words), dtype=np.uint64), 64 * n_words
     for first in range(0, rows.n_rows, size):
         last = min(first + size, rows.n_rows)
         yield slice(first, last), pack_links(tree, rows, nodes, (first, last), room)
 
 
-def mask_nodes(tree: Tree, masks: Masks) -> Masks:
-    """Mask the rows that pass each node, from the masks of all links."""
-    passing: Masks = masks.copy()
-    for inner in tree.inner_levels:
-        for children in (tree.children_left, tree.children_right):
-            passing[children[inner]] &= passing[inner]
-    return passing
+def mask_leaves(tree: Tree, masks: Masks) -> Iterator[Masks]:
+    """Mask the rows of one leaf after another, from left to right, from the masks of all links."""
+    is_leaf, left, right = tree.is_leaf.tolist(), tree.children_left.tolist(), tree.children_right.tolist()
+    waiting = [(0, masks[0])]
+    while waiting:
+        node, passing = waiting.pop()
+        if is_leaf[node]:
+            yield passing
+        else:
+            waiting += [(child, passing & masks[child]) for child in (right[node], left[node])]
 
 
 def rows_in(masks: Masks, links: NDArray[np.int32]) -> Masks:

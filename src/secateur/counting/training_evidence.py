@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from secateur.counting.masks import ClassMasks, Masks, list_rows, mask_blocks, mask_nodes, rows_in
+from secateur.counting.masks import ClassMasks, Masks, list_rows, mask_blocks, mask_leaves, rows_in
 from secateur.rows.rows import LabelledRows, RowIndex, Rows, apply_tree, count_classes, index_rows
 from secateur.tree.paths import Paths
 from secateur.tree.shares import divide_or_nan
@@ -282,9 +282,8 @@ class Counter:
         for span, masks in mask_blocks(tree, rows):
             classes = ClassMasks(class_ids[span], None if weights is None else weights[span], tree.n_classes)
             if self.with_leaves and by_masks:
-                passing = mask_nodes(tree, masks)
-                for leaf, counts in zip(paths.leaf_ids.tolist(), leaf_counts, strict=True):
-                    classes.add(passing[leaf], counts)
+                for passing, counts in zip(mask_leaves(tree, masks), leaf_counts, strict=True):
+                    classes.add(passing, counts)
             for rule, (first, last) in zip(
                 self.layout.rules.tolist(), pairwise(self.layout.offsets.tolist()), strict=True
             ):

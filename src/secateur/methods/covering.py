@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import heapq
 import math
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from operator import add
 from typing import Any, NamedTuple
@@ -320,8 +321,7 @@ def _find_candidates(
             dear_first = sorted(from_root, key=lambda edge, costs=costs: -costs[edge])  # type: ignore[misc]
             ways.append((dear_first, _Shortening(Conjunction(masks, [edges[edge] for edge in dear_first]), 0, section)))
         for order, shortening in ways:
-            left = map(shortening.delete, bad_of[place, class_id])
-            for short in {id(one): one for one in left}.values():  # many windows leave the same
+            for short in shortening.delete_all(bad_of[place, class_id]):
                 kept = tuple(sorted([order[edge] for edge in short.kept]))
                 key = class_id, short.conditions
                 if key not in found:
@@ -336,19 +336,19 @@ def _thin(windows: Sequence[Window], n_leaves: int) -> Sequence[Window]:
     """Leave out windows where there are too many to try: every leaf stays in one, as its neighbours are tried."""
     if sum(window.leaves.bit_count() for window in windows) <= MOST_TRIED:
         return windows
-    chosen, reached = [], 0
+    chosen, reached = set[int](), 0
     wanted = max(MOST_TRIED / n_leaves, 1.0)  # so many windows for each leaf
     for window in windows:
         new = (window.leaves & ~reached).bit_count()
         if new * wanted >= window.leaves.bit_count() or window is windows[-1]:
-            chosen.append(window)
+            chosen.add(id(window))
             reached |= window.leaves
     left = make_mask(place for window in windows for place in list_places(window.leaves & ~reached))
     for window in windows:
         if window.leaves & left:
-            chosen.append(window)
+            chosen.add(id(window))
             left &= ~window.leaves
-    return chosen
+    return [window for window in windows if id(window) in chosen]
 
 
 class _Shortened(NamedTuple):
@@ -358,6 +358,15 @@ class _Shortened(NamedTuple):
     met: int  # the leaves that they meet
     conditions: frozenset[Allowed]  # what they allow each feature that they ask
     witnesses: list[int]  # leaves that must not be met, one set of them for each edge that keeps such leaves out
+
+    def changes(self, outside: int, also_outside: int) -> bool:
+        """Whether it may be another for a window from one up to another, given the leaves outside these two.
+
+        Those between lie in the two together, and contain what both contain. While what was deleted meets no leaf
+        outside, and each kept edge keeps some out, the same decisions are taken.
+        """
+        bad = outside & also_outside
+        return bool(self.met & (outside | also_outside)) or not all([witness & bad for witness in self.witnesses])
 
 
 class Conjunction:
@@ -382,18 +391,20 @@ class _Shortening:
     def __init__(self, path: Conjunction, depth: int, section: int) -> None:
         self._path, self._depth, self._section = path, depth, section
         self._allowed = {one.feature: one for one in reversed(path.whole[depth:])}
-        self._known: list[_Shortened] = []
+
+    def delete_all(self, outside: Sequence[int]) -> Iterator[_Shortened]:
+        """Delete for one window after another, given the leaves outside each; those left the same come once."""
+        start, last = 0, len(outside) - 1
+        while start <= last:
+            short = self.delete(outside[start])
+            yield short
+            changes = partial(short.changes, outside[start])
+            if not changes(outside[last]):
+                return
+            start = bisect_left(outside, True, start + 1, last, key=changes)
 
     def delete(self, bad: int) -> _Shortened:
         """Delete root to leaf while no bad leaf is met."""
-        for known in reversed(self._known):  # windows come in order
-            if known.met & bad:
-                continue
-            for witness in known.witnesses:
-                if not witness & bad:
-                    break
-            else:  # the same decisions are taken: what is deleted meets no bad leaf, and what is kept would
-                return known
         path, allowed, meet = self._path, dict(self._allowed), self._path.masks.meet
         earlier: dict[int, Allowed] = {}
         kept_edges, witnesses = [], []
@@ -420,8 +431,7 @@ class _Shortening:
         met = self._section
         for one in allowed.values():
             met &= one.met
-        self._known.append(_Shortened(tuple(kept_edges), met, frozenset(earlier.values()), witnesses))
-        return self._known[-1]
+        return _Shortened(tuple(kept_edges), met, frozenset(earlier.values()), witnesses)
 
 
 def _share_costs(candidates: Iterable[Candidate], n_places: int) -> NDArray[np.float64]:

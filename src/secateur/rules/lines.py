@@ -19,7 +19,7 @@ from secateur.counting.masks import (
     ClassMasks,
     Masks,
     mask_blocks,
-    mask_nodes,
+    mask_leaves,
     number_rows,
     rows_in,
     rows_of_rule,
@@ -266,13 +266,15 @@ def mask_lines(rules: LineRules, masks: Masks) -> Iterator[tuple[int, Masks, Mas
     ``masks`` are those of all links.
     """
     paths, layout, undecided = rules.paths, rules.layout, masks[0].copy()
+    if layout is None and not rules.is_ordered:  # the rule of the row's own leaf wins
+        for rule, won in enumerate(mask_leaves(rules.tree, masks)):
+            yield rule, rows_of_rule(paths, rules.deleted, rule, masks), won
+        return
     if layout is None:
-        is_ranked = rules.is_ordered  # else that of the row's own leaf wins
-        passing = masks if is_ranked else mask_nodes(rules.tree, masks)
-        for rule in (rules.ranking if is_ranked else rules.leaves).tolist():
+        for rule in rules.ranking.tolist():
             own = rows_of_rule(paths, rules.deleted, rule, masks)
-            won = own & undecided if is_ranked else passing[paths.leaf_ids[rule]]
-            undecided &= ~won
+            won = own & undecided
+            undecided ^= won
             yield rule, own, won
         return
     for section, node in enumerate(layout.nodes.tolist()):
@@ -313,7 +315,7 @@ def place_rows(
                 yield number, won
 
         line[span] = number_rows(find(), n_lines, n_rows)
-        leaf[span] = number_rows(enumerate(mask_nodes(tree, masks)[paths.leaf_ids]), paths.n_rules, n_rows)
+        leaf[span] = number_rows(enumerate(mask_leaves(tree, masks)), paths.n_rules, n_rows)
         once, twice = np.zeros_like(by_class[0]), np.zeros_like(by_class[0])
         for mask in by_class:
             twice |= once & mask
