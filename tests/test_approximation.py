@@ -167,7 +167,7 @@ def test_a_fidelity_out_of_reach_is_said_and_the_most_faithful_list_is_made() ->
 
     with pytest.warns(UserWarning, match="No list reaches a fidelity of 0.95"):
         rules = approximate(guess, make_rows(), fidelity=0.95)
-    assert "You asked for 95.0%, which is not reached." in str(rules)
+    assert "You asked for 95.0 %, which is not reached." in str(rules)
     with pytest.warns(UserWarning, match="No list of the wanted length reaches"):
         approximate(guess, make_rows(), fidelity=0.95, max_rules=2)
 
@@ -759,5 +759,5 @@ def test_a_model_that_says_one_class_on_all_held_out_rows_is_compared_with_sayin
     assert rules.fidelity is not None
     assert [one.n_rows for one in rules.fidelity.by_class] == [len(held), 0]
     text = " ".join(str(rules).split())
-    assert "; always saying no would for 100.0%." in text
+    assert "; always saying no would for 100.0 %." in text
     assert f"The model says yes for none of {len(held)} held-out rows, so nothing is known about yes." in text

@@ -99,7 +99,7 @@ def test_the_screen_says_what_is_found_at_what_precision_and_where(
     found, of, named, right = map(
         int, re.findall(r"Default: finds (\d+) of (\d+) unseen .*?; of (\d+) that it names, (\d+) are Default", end)[0]
     )
-    told = r"Line (\d+) states the highest probability.*?, ([\d.]+%): (\d+) of its (\d+) unseen rows are Default"
+    told = r"Line (\d+) states the highest probability.*?, ([\d.]+ %): (\d+) of its (\d+) unseen rows are Default"
     ((number, highest, *told_rows),) = re.findall(told, end)
     line, of_line, rows = int(number), *map(int, told_rows)
     rules = read_rules(months / "sep.json")
@@ -109,7 +109,7 @@ def test_the_screen_says_what_is_found_at_what_precision_and_where(
     assert (named, right) == (counts[says].sum(), found)
     stated = [one.share if one.prediction == "Default" else 1 - one.share for one in rules.lines]
     assert stated[line - 1] == max(one for one, n_rows in zip(stated, counts.sum(axis=1), strict=True) if n_rows >= 5)
-    assert highest == f"{stated[line - 1]:.1%}"
+    assert highest == f"{100 * stated[line - 1]:.1f} %"
     is_first = stated[line - 1] == max(stated)
     assert ("of those with at least 5 unseen rows" in end) is not is_first
     assert (of_line, rows) == (counts[line - 1, 0], counts[line - 1].sum())

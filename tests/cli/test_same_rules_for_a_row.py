@@ -128,4 +128,4 @@ def test_json_of_rows_has_the_share_that_a_line_states(place: Path) -> None:
     for row in rows[:50]:
         stated = row["share"] if row["prediction"] == "good" else 1 - row["share"]
         assert f"Row {row['row']}: {row['prediction']} by line {row['line']}: " in words
-        assert f"states {stated:.1%}" in words.partition(f"Row {row['row']}: ")[2].partition("Row ")[0]
+        assert f"states {100 * stated:.1f} %" in words.partition(f"Row {row['row']}: ")[2].partition("Row ")[0]

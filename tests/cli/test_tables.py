@@ -102,7 +102,7 @@ def test_simplify_tells_what_was_left_out_the_rules_and_what_is_preserved(files:
     for rule in rules:
         assert f"{rule.class_name} if {rule.asked}" in one_line(result.stdout)
     assert "of 100 unseen rows" in one_line(result.stdout)
-    assert "; always saying repaid is right for 61.0%." in one_line(result.stdout)
+    assert "; always saying repaid is right for 61.0 %." in one_line(result.stdout)
     assert "Verified." in result.stdout
     left = f"{rules.n_conditions} of {rules.tree_conditions} conditions left"
     assert f"One rule for each of {len(rules)} leaves, by {rules.method}: {left}." in result.stdout
@@ -112,8 +112,9 @@ def test_what_rules_of_leaves_change_is_told_beside_the_guarantee_of_their_metho
     shown = invoke(*run(files), "--each-leaf", "--method", "quinlan").stdout
     content = json.loads(invoke(*run(files), "--each-leaf", "--method", "quinlan", "--json").stdout)
     told, audit = one_line(shown), content["audit"]
-    assert f"Right for {audit['accuracy']:.1f}% of 100 unseen rows" in told
-    assert f"The answer differs from the tree's on {100 - audit['agreement']:.1f}% of these rows; on new rows, " in told
+    assert f"Right for {audit['accuracy']:.1f} % of 100 unseen rows" in told
+    differs = f"{100 - audit['agreement']:.1f} %"
+    assert f"The answer differs from the tree's on {differs} of these rows; on new rows, " in told
     assert "An independent check recounted the training rows." in told
     assert f"Guarantee: {content['guarantee']}" in told
     assert "no answer changes" not in told

@@ -46,21 +46,21 @@ def iris() -> secateur.Rules:
 
 
 GOLDEN_TEXT = """\
-These rules predict the class: of 8 training rows, 62.5% are - and 37.5% +.
+These rules predict the class: of 8 training rows, 62.5 % are - and 37.5 % +.
 
-1. + if Eyes=brown ≤ 0.5 and Hair=dark ≤ 0.5   3 of 3 + in training, 100.0%
-2. - if Eyes=brown ≤ 0.5 and Hair=dark > 0.5   2 of 2 - in training, 100.0%
-3. - if Eyes=brown > 0.5                       3 of 3 - in training, 100.0%
+1. + if Eyes=brown ≤ 0.5 and Hair=dark ≤ 0.5   3 of 3 + in training, 100.0 %
+2. - if Eyes=brown ≤ 0.5 and Hair=dark > 0.5   2 of 2 - in training, 100.0 %
+3. - if Eyes=brown > 0.5                       3 of 3 - in training, 100.0 %
 
 Nothing was deleted: each row is covered by the rule of its own leaf and by no other."""
 LIST_TEXT = """\
-These rules predict the class: of 8 training rows, 62.5% are - and 37.5% +.
+These rules predict the class: of 8 training rows, 62.5 % are - and 37.5 % +.
 
-1. + if Eyes=brown ≤ 0.5 and Hair=dark ≤ 0.5   3 of 3 + in training, 100.0%
-2. - otherwise                                 0 of 5 + in training, 0.0%
+1. + if Eyes=brown ≤ 0.5 and Hair=dark ≤ 0.5   3 of 3 + in training, 100.0 %
+2. - otherwise                                 0 of 5 + in training, 0.0 %
 
-Right for 100.0% of 8 training rows; always saying - is right for 62.5%.
-+: finds 3 of 3 in training (100.0%); of 3 that it names, 3 are + (100.0%, 2.67 times the share in all rows). \
+Right for 100.0 % of 8 training rows; always saying - is right for 62.5 %.
++: finds 3 of 3 in training (100.0 %); of 3 that it names, 3 are + (100.0 %, 2.67 times the share in all rows). \
 AUC 1.000 (tree 1.000).
 New rows usually do worse than training rows: measure(X_new, y_new) counts them.
 Compared with the tree, no answer changes for any possible row."""

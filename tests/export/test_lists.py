@@ -147,23 +147,23 @@ def iris(**settings: Any) -> secateur.Rules:
 
 def test_the_text_reads_like_this() -> None:
     assert cancer(budget=0.02, sections=4).to_text().splitlines() == [
-        "These rules predict the class: of 569 training rows, 62.7% are benign and 37.3% malignant.",
+        "These rules predict the class: of 569 training rows, 62.7 % are benign and 37.3 % malignant.",
         "",
         "Among worst radius ≤ 16.795",
         "  1. malignant if worst concave points > 0.1358 and worst texture > 25.67   "
-        "24 of 27 malignant in training; states 88.9%",
+        "24 of 27 malignant in training; states 88.9 %",
         "  2. benign    otherwise                                                    "
-        "9 of 352 malignant in training; states 11.1%",
+        "9 of 352 malignant in training; states 11.1 %",
         "Among worst radius > 16.795",
         "  3. benign    if mean texture ≤ 16.11 and compactness error ≤ 0.020705     "
-        "0 of 9 malignant in training; states 0.0%",
+        "0 of 9 malignant in training; states 0.0 %",
         "  4. malignant otherwise                                                    "
-        "179 of 181 malignant in training; states 99.4%",
+        "179 of 181 malignant in training; states 99.4 %",
         "",
-        "Right for 97.5% of 569 training rows (the tree: 97.9%); always saying benign is right for 62.7%.",
-        "malignant: finds 203 of 212 in training (95.8%); of 208 that it names, 203 are malignant (97.6%, 2.62 times "
+        "Right for 97.5 % of 569 training rows (the tree: 97.9 %); always saying benign is right for 62.7 %.",
+        "malignant: finds 203 of 212 in training (95.8 %); of 208 that it names, 203 are malignant (97.6 %, 2.62 times "
         "the share in all rows). AUC 0.976 (tree 0.988).",
-        "Line 4 states the highest probability, 99.4%: 179 of its 181 training rows are malignant.",
+        "Line 4 states the highest probability, 99.4 %: 179 of its 181 training rows are malignant.",
         "New rows usually do worse than training rows: measure(X_new, y_new) counts them.",
         "At most 2 % of the training rows, of all and of each class, get another class than from the tree, or a share "
         "more than 10 points away; on new rows that may be more.",

@@ -6,6 +6,7 @@ import csv
 import functools
 import json
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 from drawing import further
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 from benchmarks.paper.stored import load_study, load_versions
 from secateur.cli.main import app
 from secateur.datasets import load
-from secateur.lab import beyond, lists
+from secateur.lab import beyond, lists, regression
 from secateur.lab.beyond import FRONTS, JOINTLY, FrontPoint, find_fronts, measure_split, pick_knobs, summarize_beyond
 from secateur.lab.local_search import LocalSearchTreeClassifier
 from secateur.lab.protocol import ARMS, DATASETS, N_SPLITS, find_arm
@@ -33,10 +34,13 @@ def stored_points(arm: str) -> dict[tuple[str, str], FrontPoint]:
 
 @pytest.fixture(scope="module")
 def output(data_dir: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the command writes of the first split of one data set."""
+    """What the command writes of the first split of one data set, and of two tables that it takes whatever is asked."""
     output = tmp_path_factory.mktemp("beyond")
     arguments = ["reproduce", "beyond", "--datasets", "backache", "--splits", "1", "--jobs", "1"]
-    result = CliRunner().invoke(app, [*arguments, "--data-dir", data_dir, "--output", str(output)])
+    tables = {name: lists.MANY_CLASSES[name] for name in ("iris", "LED")}
+    targets = regression.TARGETS[:2]
+    with mock.patch.object(lists, "MANY_CLASSES", tables), mock.patch.object(regression, "TARGETS", targets):
+        result = CliRunner().invoke(app, [*arguments, "--data-dir", data_dir, "--output", str(output)])
     assert result.exit_code == 0, result.output
     return output
 

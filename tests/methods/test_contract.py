@@ -225,7 +225,7 @@ def test_a_rule_may_lose_what_only_a_twin_kept_once_the_twin_is_wider() -> None:
     assert deletions(rules) == {2: [1, 2], 3: [3], 4: []}
     kept = rules[2].reasons[4]
     assert kept.text == (
-        "without it 28.6% of the rule's rows would be 2, where its leaf has 50.0%: more than 5 points below"
+        "without it 28.6 % of the rule's rows would be 2, where its leaf has 50.0 %: more than 5 points below"
     )
 
 

@@ -74,7 +74,7 @@ def test_what_stayed_is_tried_again_because_reliability_goes_up_and_down() -> No
     assert (second.before, second.after) == (8 / 10, 16 / 20)
     assert str(second) == (
         "without it, and without what was deleted before it, the tree still says sick wherever the rule holds, and the "
-        "rule's reliability goes from the leaf's own 80.0% to 80.0%, within 5 points"
+        "rule's reliability goes from the leaf's own 80.0 % to 80.0 %, within 5 points"
     )
 
 
@@ -88,7 +88,7 @@ def test_what_points_away_from_the_class_inside_h_is_protected() -> None:
     assert rule.reasons[2].kind == "reliability-moves"
     assert str(rule.reasons[2]) == (
         "without it the tree would still say sick wherever the rule holds, but the rule's reliability would go from "
-        "the leaf's own 80.0% to 66.7%, more than 5 points away"
+        "the leaf's own 80.0 % to 66.7 %, more than 5 points away"
     )
 
 

@@ -32,7 +32,7 @@ import secateur
 from secateur.choosing import ListForm, choose_lines
 from secateur.export.listing import make_listing
 from secateur.report import make_report
-from secateur.report.page import TEMPLATES, _read_limits, _read_points, _shorten, _squeeze
+from secateur.report.page import TEMPLATES, _read_limits, _read_points, _shorten, _squeeze, _unbroken
 from secateur.results.answer import describe_rows
 from secateur.tree.columns import ColumnParser, Columns, show_text
 from secateur.words.conditions import format_count, format_share
@@ -149,8 +149,8 @@ def test_the_first_screen_answers_what_grounds_how_right_against_what_and_how_fa
             for words in (
                 "What decides diagnosis",
                 "A decision tree predicts diagnosis: malignant or benign",
-                f"Right for {right:.1%} of 284 unseen rows",
-                f"always saying benign is right for {guess:.1%}.",
+                f"Right for {100 * right:.1f} % of 284 unseen rows",
+                f"always saying benign is right for {100 * guess:.1f} %.",
                 "Compared with the tree, no answer changes, and no probability moves by more than 10 points, for any",
             ):
                 assert words in text
@@ -172,10 +172,9 @@ def test_the_slider_changes_the_list_and_its_numbers(open_report: Open, tmp_path
         show_all_lines(page)
         assert shown_lines(page) == [list(line.asks) for line in made.lines]
         audit = made.audit(data.data, data.target)
-        share = secateur.words.conditions.format_share
-        assert page.locator("#fig-right").text_content() == share(audit.accuracy / 100)
-        same = "always" if made.is_exact else share(audit.agreement / 100)
-        assert page.locator("#fig-same").text_content() == same
+        right, same = (_unbroken(format_share(one / 100)) for one in (audit.accuracy, audit.agreement))
+        assert page.locator("#fig-right").text_content() == right
+        assert page.locator("#fig-same").text_content() == ("always" if made.is_exact else same)
         assert page.locator("#fig-rules").text_content() == f"{made.n_lines} lines"
         assert page.locator("#fig-sections").text_content() == f"in {len(made.sections)} sections, "
         assert page.locator("#fig-conditions").text_content() == str(made.n_conditions)
@@ -183,7 +182,7 @@ def test_the_slider_changes_the_list_and_its_numbers(open_report: Open, tmp_path
         said = page.locator("#slider-said").text_content()
         assert said.startswith("Exact" if made.is_exact else f"Up to {100 * made.budget:g} % may differ")
         decides = page.locator("#list .decides span").all_text_contents()
-        assert decides == [describe_rows(line) for line in made.lines]
+        assert decides == [_unbroken(describe_rows(line)) for line in made.lines]
         chips = page.locator("#list .asks .chip").all_text_contents()
         assert chips == [line.class_name for line in made.lines]
         assert page.locator("#positions tr.current td").first.text_content() == str(len(made))
@@ -498,13 +497,13 @@ def test_the_page_fits_a_narrow_window_and_a_sheet_of_paper(open_report: Open, t
     page = open_report(rules, viewport=PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     chip = page.locator("#dial-open")
-    assert re.fullmatch(r"\d+ lines · exact · right [\d.]+%", chip.text_content())
+    assert re.fullmatch(r"\d+ lines · exact · right [\d.]+\u00a0%", chip.text_content())
     assert page.locator("#dial").bounding_box()["height"] < 60
     assert not page.locator("#slider").is_visible()
     chip.click()
     assert page.locator("#slider").is_visible()
     page.locator("#slider").fill("0")
-    assert re.fullmatch(r"\d+ lines? · differs on [\d.]+% · right [\d.]+%", chip.text_content())
+    assert re.fullmatch(r"\d+ lines? · differs on [\d.]+\u00a0% · right [\d.]+\u00a0%", chip.text_content())
     answer = page.locator("#row-answer")
     page.locator("#row-fields input").last.scroll_into_view_if_needed()
     box = answer.bounding_box()
@@ -626,7 +625,7 @@ def test_a_split_shows_its_rows_by_class_with_the_threshold(open_report: Open) -
     n_left = int((data.data[name].astype(np.float32) <= limit).sum())
     text = asked(said.inner_text())
     assert f"Split on {name}: {len(data.data)} rows" in text
-    assert f"({n_left} rows, {n_left / len(data.data):.1%})" in text
+    assert f"({n_left} rows, {100 * n_left / len(data.data):.1f} %)" in text
     said.locator("summary").click()
     rows = said.locator("table.numbers tbody tr").all()
     table = [[cell.inner_text() for cell in row.locator("td").all()] for row in rows]
@@ -1104,7 +1103,7 @@ def test_scripts_write_numbers_as_python_does(browser: Any) -> None:
     )
     page.close()
     assert found == [
-        *([format_share(one) for one in shares], [format_count(one) for one in counts]),
+        *([_unbroken(format_share(one)) for one in shares], [format_count(one) for one in counts]),
         *([_read_points(one) for one in changes], [_read_limits([one, one]) for one in shares]),
         *([_squeeze(one) for one in texts], [_shorten(one, 30) for one in texts]),
     ]
@@ -1124,7 +1123,7 @@ def test_scripts_word_the_rows_of_a_line_as_python_does(open_report: Open) -> No
         page = open_report(rules)
         show_all_lines(page)
         long = names["class_names"][1]
-        expected = [describe_rows(line).replace(f"% {long}", f"% {long[:29]}…") for line in rules.lines]
+        expected = [_unbroken(describe_rows(line)).replace(f"% {long}", f"% {long[:29]}…") for line in rules.lines]
         assert page.locator("#list .decides span").all_text_contents() == expected
 
 
@@ -1387,6 +1386,18 @@ def test_a_locked_column_stays_and_a_link_and_a_letter_hold_the_case(browser: An
     assert letter.startswith(f"Answer: {page.locator('#row-answer h3').text_content()}")
     assert 1 <= letter.partition("The answer would")[0].count("\n- ") <= 5
     page.close()
+
+
+def test_a_letter_of_the_page_writes_signs_as_words(open_report: Open) -> None:
+    X = np.linspace(0, 100, 401)[:, None]
+    model = DecisionTreeClassifier(random_state=0).fit(X, ((X[:, 0] > 30) & (X[:, 0] <= 60)).astype(int))
+    tree = replace(secateur.from_model(model), column_parsers=(ColumnParser("number", unit="%"),))
+    page = open_report(secateur.simplify(tree))
+    page.locator("#field-0").fill("40")
+    page.locator("#case-letter").click()
+    letter = page.locator("#letter-text").input_value()
+    assert "(the rule: x0 above 30.125 % and at most 60.125 %)" in letter
+    assert "- x0 at most 30.125 %: 0" in letter
 
 
 @pytest.mark.parametrize("size", [{"width": 1400, "height": 900}, PHONE])

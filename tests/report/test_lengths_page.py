@@ -148,7 +148,7 @@ def test_the_slider_shows_each_list_whole_and_answers_by_it(
             low, high = one.fidelity.interval
             said = slider.get_attribute("aria-valuetext")
             assert said.startswith(f"{one.n_lines} line{'s' * (one.n_lines != 1)} · same answer as the model for ")
-            assert f"{one.fidelity.share:.1%}" in said
+            assert f"{100 * one.fidelity.share:.1f}\u00a0%" in said
             assert f"({np.floor(1000 * low) / 10:.1f} to {np.ceil(1000 * high) / 10:.1f})" in said
             for more in page.locator("#list .rest button").all():
                 more.click()
@@ -156,7 +156,7 @@ def test_the_slider_shows_each_list_whole_and_answers_by_it(
                 "cells => cells.map(c => [...c.querySelectorAll('.asked')].map(e => e.textContent))"
             )
             assert shown == [[] if line.is_otherwise else list(line.asks) for line in one.lines]
-            assert page.locator("#fig-same").text_content() == f"{one.fidelity.share:.1%}"
+            assert page.locator("#fig-same").text_content() == f"{100 * one.fidelity.share:.1f}\u00a0%"
             assert page.locator("[data-size=n_rules]").text_content() == str(one.tree_rules)
             assert page.locator("#positions tr.current th").text_content() == str(one.n_lines)
             assert f"of {one.tree_rules} lea" in page.locator("#tree-shown").text_content()

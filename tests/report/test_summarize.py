@@ -200,13 +200,13 @@ def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> 
     (caution,) = summary["lists"][summary["list"]]["cautions"]
     few = [line.index + 1 for line in rules.lines if line.support < 5]
     assert [int(number) for number in re.findall(r"\d+", caution.partition(" fewer than 5 rows")[0])] == few != []
-    right = f"{(model.predict(X[1::2]) == y[1::2]).mean():.1%}"
-    guessed = f"{(y[1::2] == 1).mean():.1%}"
+    right = f"{100 * (model.predict(X[1::2]) == y[1::2]).mean():.1f} %"
+    guessed = f"{100 * (y[1::2] == 1).mean():.1f} %"
     exact = summary["lists"][summary["list"]]
-    trained = f"{(model.predict(X[::2]) == y[::2]).mean():.1%}"
+    trained = f"{100 * (model.predict(X[::2]) == y[::2]).mean():.1f} %"
     assert exact["right"].startswith(
         f"Right for {right} of 284 unseen rows, {trained} in training; always saying benign is right for {guessed}.\n"
-        "malignant: finds 95 of 110 unseen (86.4%); "
+        "malignant: finds 95 of 110 unseen (86.4 %); "
     )
     assert exact["interest"] == {
         **{"class": 0, "recall": 100 * 95 / 110, "precision": 100 * 95 / 107, "rows": "284 unseen rows"}
@@ -219,7 +219,7 @@ def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> 
         "row."
     )
     short = summary["lists"][0]
-    share = f"{short['measured']['disagreement'] / 100:.1%}"
+    share = f"{short['measured']['disagreement']:.1f} %"
     assert short["faithful"].startswith(
         f"The answer differs from the tree's on {share} of 284 unseen rows; on new rows, 95 % interval "
     )
@@ -232,8 +232,9 @@ def test_the_page_compares_the_tree_with_always_saying_the_commonest_class() -> 
         sections=len(rules.sections),
     )
     assert short["right"].startswith(
-        f"Right for {(made.predict(X[1::2]) == y[1::2]).mean():.1%} of 284 unseen rows (the tree: {right}), "
-        f"{(made.predict(X[::2]) == y[::2]).mean():.1%} in training; always saying benign is right for {guessed}.\n"
+        f"Right for {100 * (made.predict(X[1::2]) == y[1::2]).mean():.1f} % of 284 unseen rows (the tree: {right}), "
+        f"{100 * (made.predict(X[::2]) == y[::2]).mean():.1f} % in training; "
+        f"always saying benign is right for {guessed}.\n"
     )
 
 
@@ -263,7 +264,7 @@ def test_a_tree_no_better_than_a_guess_and_a_class_that_it_never_says_are_told()
     assert exact["cautions"] == [
         weighed,
         "No rule predicts lost (3 of 100 rows): it is nowhere the commonest class.",
-        "On the rows measured, the rules are right for 90.0%, no more often than always saying good (90.0%).",
+        "On the rows measured, the rules are right for 90.0 %, no more often than always saying good (90.0 %).",
         "Line 1 has fewer than 5 rows: its percentage says little.",
     ]
     assert short["cautions"][1] == "No rule predicts late (7 of 100 rows): its rules were left out, within the budget."

@@ -59,7 +59,7 @@ def test_rules_as_good_as_a_guess_are_told_from_better_ones() -> None:
     assert kinds(rules, 0.624, ("a", 0.7)) == ["guess"]
     assert kinds(rules, 0.995, ("a", 0.99)) == []  # half of the errors are spared
     assert kinds(rules, 1.0, ("a", 1.0)) == []
-    assert "62.4%, less often than always saying a (70.0%)" in find_cautions(rules, 0.624, ("a", 0.7))[0].text
+    assert "62.4 %, less often than always saying a (70.0 %)" in find_cautions(rules, 0.624, ("a", 0.7))[0].text
 
 
 def test_of_many_classes_that_no_rule_predicts_a_few_are_named() -> None:
@@ -105,7 +105,7 @@ def test_lists_that_are_no_better_than_a_guess_say_so_wherever_they_are_printed(
     model = DecisionTreeClassifier(max_depth=4, class_weight="balanced", random_state=0).fit(X, y)
     rules = secateur.simplify(model, X, y)
     for text in (str(rules), rules.to_markdown(), rules._repr_html_()):
-        assert re.search(r"Right for [\d.]+% of 6,000 training rows; always saying well is .*%, more often\.", text)
+        assert re.search(r"Right for [\d.]+ % of 6,000 training rows; always saying well is .* %, more often\.", text)
     fair = secateur.simplify(DecisionTreeClassifier(random_state=0).fit(X, y), X, y)
     assert ", more often" not in str(fair)
 
@@ -115,7 +115,7 @@ def test_a_list_that_states_far_more_than_there_is_says_so() -> None:
     rarer = np.where((y == "ill") & (np.arange(len(y)) % 3 > 0), "well", y)
     model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=20, random_state=0).fit(X, rarer)
     rules = secateur.simplify(model, X, rarer)
-    told = re.search(r"it states (.+)% ill on average, where (.+)% are; a tolerance below 0\.1", str(rules))
+    told = re.search(r"it states (.+) % ill on average, where (.+) % are; a tolerance below 0\.1", str(rules))
     assert told is not None
     stated = rules.predict_proba(X)[:, 0].mean()
     assert (float(told[1]), float(told[2])) == (round(100 * stated, 1), round(100 * np.mean(rarer == "ill"), 1))

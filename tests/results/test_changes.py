@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
@@ -18,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 import secateur
 from secateur.errors import ParameterError
 from secateur.results.row_reading import Change, find_changes, read_rows
+from secateur.tree.columns import ColumnParser
 from secateur.tree.tree import Tree
 
 
@@ -157,6 +159,11 @@ def test_a_letter_says_what_the_row_has_and_writes_signs_as_words() -> None:
     assert rules.explain([20.0, 0.0], changes=True).letter() == (
         "Answer: no\n\nReasons:\n- age is 20 (the rule: age at most 30)\n\n"
         "The answer would be another with:\n- age above 30 and at most 40.5: yes\n"
+    )
+    used = replace(builder.build(), column_parsers=(ColumnParser("number", unit="%"), None))
+    assert secateur.simplify(used, sections=1).explain(["20%", 0.0], changes=True).letter() == (
+        "Answer: no\n\nReasons:\n- age is 20 % (the rule: age at most 30 %)\n\n"
+        "The answer would be another with:\n- age above 30 % and at most 40.5 %: yes\n"
     )
 
 

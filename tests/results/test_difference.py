@@ -225,7 +225,7 @@ def test_a_column_of_numbers_that_became_labels_compares_only_where_it_is_not_as
 
 def test_a_difference_reads_and_serializes() -> None:
     found = compare_rules(one_split("age", 30), one_split("age", 40))
-    assert str(found).splitlines()[0] == "widened: no if age ≤ 30 (the model counts 8 of 10 no, 80.0%)"
+    assert str(found).splitlines()[0] == "widened: no if age ≤ 30 (the model counts 8 of 10 no, 80.0 %)"
     assert str(found).splitlines()[-1] == "1 widened, 1 narrowed."
     content = found.to_dict()
     assert content["counts"]["widened"] == 1
@@ -248,12 +248,12 @@ def test_rules_that_people_read_alike_are_told_apart_by_all_digits() -> None:
     )
     assert near[0].words == next_to_it[0].words
     assert str(compare_rules(near, next_to_it)).splitlines()[:2] == [
-        "widened: income <= 1234.5678 => no (8 of 10 no in training, 80.0%)",
-        "  now: income <= 1234.5999 => no (8 of 10 no in training, 80.0%)",
+        "widened: income <= 1234.5678 => no (8 of 10 no in training, 80.0 %)",
+        "  now: income <= 1234.5999 => no (8 of 10 no in training, 80.0 %)",
     ]
     assert str(compare_rules(near, far)).splitlines()[:2] == [
-        "widened: no if income ≤ 1,235 (8 of 10 no in training, 80.0%)",
-        "  now: no if income ≤ 1,300 (8 of 10 no in training, 80.0%)",
+        "widened: no if income ≤ 1,235 (8 of 10 no in training, 80.0 %)",
+        "  now: no if income ≤ 1,300 (8 of 10 no in training, 80.0 %)",
     ]
     assert ROUNDED in str(compare_rules(near, far))
     assert ROUNDED not in str(compare_rules(one_split("income", 1234.5), one_split("income", 1300.5)))

@@ -217,14 +217,14 @@ def test_an_explanation_tells_how_reliable_the_deciding_rule_is() -> None:
     assert found.text.splitlines() == [
         "Predicted no, because rule 1 holds: age ≤ 30.",
         "  This row: age is 20.",
-        "  Rows like it: 8 of 10 no in training, 80.0%.",
+        "  Rows like it: 8 of 10 no in training, 80.0 %.",
         "  asked: age ≤ 30 (it keeps out rows of leaf 2 (yes), such as age = 40)",
-        "The tree says no too, in leaf 1: age ≤ 30 (10 training rows, 80.0% no).",
+        "The tree says no too, in leaf 1: age ≤ 30 (10 training rows, 80.0 % no).",
     ]
     assert found.interval is None, "training rows say nothing about new ones"
     measured = secateur.simplify(builder.build(), X, y, method="none", each_leaf=True).measure(X[1:], y[1:])
     assert measured.explain([20]).interval == pytest.approx((2 / 9, 1.0))
-    assert "Rows like it: 7 of 9 no, 77.8% (8 of 10 in training)." in measured.explain([20]).text
+    assert "Rows like it: 7 of 9 no, 77.8 % (8 of 10 in training)." in measured.explain([20]).text
     assert found.asked == (("age ≤ 30", "age is 20"),)
 
 

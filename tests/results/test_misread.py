@@ -52,7 +52,7 @@ def test_lines_that_state_the_same_are_ranked_together(asked: dict[str, float]) 
     rules = cancer_rules(["malignant", "benign"], **asked)
     told = describe_ranking(rules)
     assert told is not None
-    stated = [f"{share:.1%}" for share in rules.shares[:, 0].tolist()]
+    stated = [f"{100 * share:.1f} %" for share in rules.shares[:, 0].tolist()]
     rows = rules.unseen.support
     most = max((share, stated[place]) for place, share in enumerate(rules.shares[:, 0]) if rows[place] >= 5)[1]
     tied = [place for place in range(rules.n_lines) if rows[place] >= 5 and stated[place] == most]
@@ -78,8 +78,8 @@ def test_what_the_first_lines_hold_is_said_of_the_rows_that_were_counted() -> No
         assert rules.n_lines == 3
         top = int(rules.shares[:, 1].argmax()) + 1
         assert describe_ranking(rules) == (
-            f"Line {top} states the highest probability, 100.0%: 6 of its 6 {which} rows are default. "
-            f"The 7.2% of the {which} rows with the highest probabilities (2 lines) hold 50.0% of those that are "
+            f"Line {top} states the highest probability, 100.0 %: 6 of its 6 {which} rows are default. "
+            f"The 7.2 % of the {which} rows with the highest probabilities (2 lines) hold 50.0 % of those that are "
             "default."
         )
 
@@ -107,7 +107,7 @@ def test_after_a_budget_a_line_says_whose_share_it_states() -> None:
     rules = secateur.simplify(builder.build(), X, y, budget=0.01, sections=1)
     (line,) = [one for one in rules.lines if one.prediction == "default"]
     assert line.observed == (11, 8)
-    assert describe_stated(line) == "; states 100.0%, the share of its leaves"
+    assert describe_stated(line) == "; states 100.0 %, the share of its leaves"
     assert "within 10 points of that of every leaf" in str(rules)
     exact = secateur.simplify(builder.build(), X, y, sections=1)
     assert "share of its leaves" not in str(exact)
@@ -115,7 +115,7 @@ def test_after_a_budget_a_line_says_whose_share_it_states() -> None:
 
 def test_labels_that_are_numbers_do_not_run_into_counts() -> None:
     text = str(cancer_rules())
-    assert "are 1 and 48.7% are 0." in text
+    assert "are 1 and 48.7 % are 0." in text
     assert "of 182 are 0 (" in text or "of 181 are 0 (" in text
     assert "class 0: finds" in text
     assert "of 7 0" not in text
@@ -131,7 +131,7 @@ def test_line_and_leaf_are_told_of_the_same_class() -> None:
     line, leaf = str(rules.explain(X[benign])).splitlines()[-2:]
     assert "malignant" in line
     assert leaf.startswith("The tree says benign too")
-    assert leaf.endswith("% malignant).")
+    assert leaf.endswith(" % malignant).")
 
 
 def test_a_leaf_of_the_same_class_is_kept_out_by_its_share() -> None:
@@ -142,7 +142,7 @@ def test_a_leaf_of_the_same_class_is_kept_out_by_its_share() -> None:
             if reason.witness_leaf is None or rules.tree.leaf_class[reason.witness_leaf] != rule.class_id:
                 continue
             counts = rules.leaf_counts[rules.place_of_leaf[reason.witness_leaf]]
-            share = f"{counts[rule.class_id] / counts.sum():.1%}"
+            share = f"{100 * counts[rule.class_id] / counts.sum():.1f} %"
             assert f"({rule.class_name} too, but {share} of its rows; the leaves of this line have" in reason.text
             assert "and may differ by 20 points)" in reason.text
             found += 1

@@ -106,7 +106,7 @@ def test_they_read_as_a_list_of_pairs_of_rules() -> None:
     assert lines[0] == f"{len(found)} pairs of rules of different classes with rows in common:"
     names = [rules[place].class_name for place in (first.first, first.second)]
     expected = f"  rule {first.first + 1} ({names[0]}) and rule {first.second + 1} ({names[1]}): {first.rows:g} rows, "
-    assert lines[1] == f"{expected}{first.share:.1%} of all"
+    assert lines[1] == f"{expected}{100 * first.share:.1f} % of all"
     assert lines[-1] == f"  … and {len(found) - 3} more"
     frame = found.to_frame("pandas")
     assert isinstance(frame, pd.DataFrame)

@@ -242,8 +242,8 @@ def test_labels_come_back_as_the_model_knows_them() -> None:
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        ([[8, 2, 0], [3, 2, 0]], ("Every rule predicts a, though 26.7% of the rows are b.",)),
-        ([[8, 2, 1], [3, 4, 0]], ("No rule predicts c, though 5.6% of the rows are of that class.",)),
+        ([[8, 2, 0], [3, 2, 0]], ("Every rule predicts a, though 26.7 % of the rows are b.",)),
+        ([[8, 2, 1], [3, 4, 0]], ("No rule predicts c, though 5.6 % of the rows are of that class.",)),
         ([[8, 0, 0], [3, 0, 0]], ("Every rule predicts a: the tree tells no class apart from another.",)),
         ([[8, 2, 0], [3, 4, 0]], ()),
     ],

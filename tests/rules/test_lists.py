@@ -274,8 +274,8 @@ def test_a_tree_of_one_class_needs_no_rule(tree: Tree) -> None:
             assert "always" in written
             assert "otherwise" not in written
     told = str(secateur.simplify(tree, X, y, tolerance=1)).splitlines()
-    assert "1. no always   1 of 2 yes in training, 50.0%" in told
-    assert told[-1] == "Note: Every rule predicts no, though 50.0% of the rows are yes."
+    assert "1. no always   1 of 2 yes in training, 50.0 %" in told
+    assert told[-1] == "Note: Every rule predicts no, though 50.0 % of the rows are yes."
 
 
 def test_otherwise_is_of_a_class_that_a_leaf_predicts() -> None:

@@ -126,7 +126,7 @@ def test_a_category_that_could_be_misread_stands_between_quotes(label: str, show
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(1.0, "100.0%"), (0.9999, ">99.9%"), (0.0001, "<0.1%"), (0.0, "0.0%"), (0.5, "50.0%"), (None, "unknown")],
+    [(1.0, "100.0 %"), (0.9999, ">99.9 %"), (0.0001, "<0.1 %"), (0.0, "0.0 %"), (0.5, "50.0 %"), (None, "unknown")],
 )
 def test_a_share_is_never_rounded_to_certainty(share: float | None, text: str) -> None:
     assert format_share(share) == text

@@ -148,7 +148,7 @@ def test_the_text_says_that_numbers_are_rounded_and_a_file_shows_them_whole() ->
 
 def test_counts_shares_and_amounts_are_short() -> None:
     assert [format_count(one) for one in (1234567.0, 1234567.5, 0.1 + 0.2)] == ["1,234,567", "1,234,570", "0.3"]
-    assert [format_share_beside(one, 0.02) for one in (0.0312, 0.02004)] == ["3.1%", "2.004%"]
+    assert [format_share_beside(one, 0.02) for one in (0.0312, 0.02004)] == ["3.1 %", "2.004 %"]
     assert [format_amount(one) for one in (1234.5678, 0.000123456)] == ["1,235", "0.0001235"]
     assert [format_limit(one) for one in (19.2716, 0.25, 0.0)] == ["19.28", "0.25", "0"]
 

@@ -98,9 +98,9 @@ def _template(name: str) -> Any:
     environment.filters |= {
         "amount": format_amount,
         "count": lambda value: "unknown" if value is None else format_count(value),
-        "percent": lambda value: "–" if value is None else format_share(value / 100),
-        **{"share": format_share, "points": _read_points, "limits": _read_limits},
-        **{"squeeze": _squeeze, "shorten": _shorten},
+        "percent": lambda value: "–" if value is None else _unbroken(format_share(value / 100)),
+        **{"share": lambda value: _unbroken(format_share(value)), "points": _read_points, "limits": _read_limits},
+        **{"squeeze": _squeeze, "shorten": _shorten, "unbroken": _unbroken},
     }
     return environment.get_template(name)
 
@@ -169,6 +169,11 @@ def _read_points(value: float | None) -> str:
 def _read_limits(limits: Sequence[float]) -> str:
     """Write the limits of a share; the scripts write them too."""
     return f"({100 * limits[0]:.1f} to {100 * limits[1]:.1f})".replace("-", "−")
+
+
+def _unbroken(text: str) -> str:
+    """Keep the sign of a percentage beside its number where columns are narrow, as the scripts do."""
+    return text.replace(" %", "\u00a0%")
 
 
 def _shorten(text: str, size: int) -> str:

@@ -325,7 +325,7 @@ class _Seen:
 
 
 def _write_signs(asked: str) -> str:
-    asked = re.sub(r"^(\S+) < (.+) ≤ (\S+)$", r"\2 > \1 and ≤ \3", asked)
+    asked = re.sub(r"^(\S+(?: %)?) < (.+) ≤ (\S+(?: %)?)$", r"\2 > \1 and ≤ \3", asked)
     return re.sub(r" ([<>≤≥]) (?=[-−\d])", lambda found: f" {SIGNS[found[1]]} ", asked)
 
 

@@ -504,7 +504,7 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
         >>> named = {"method": "quinlan", "class_names": ["malignant", "benign"]}
         >>> print(secateur.simplify(model, X, y, each_leaf=True, **named).overlaps(X))
         1 pair of rules of different classes with rows in common:
-          rule 2 (malignant) and rule 3 (benign): 9 rows, 1.6% of all
+          rule 2 (malignant) and rule 3 (benign): 9 rows, 1.6 % of all
         """
         from secateur.results.deletion_effects import find_overlaps
 

@@ -124,7 +124,7 @@ class ColumnParser:
             return number
         if self.unit in MONEY and number[-2:-1] == ".":
             number += "0"
-        gap = " " if self.unit.isalpha() else ""
+        gap = " " if self.unit == "%" or self.unit.isalpha() else ""
         if not self.unit_first:
             return f"{number}{gap}{self.unit}"
         return f"-{self.unit}{gap}{number[1:]}" if number.startswith("-") else f"{self.unit}{gap}{number}"

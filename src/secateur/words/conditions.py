@@ -235,20 +235,26 @@ def format_share(value: float | None) -> str:
     """Write a share as a percentage that never rounds up to 100 % or down to 0 %."""
     if value is None or math.isnan(value):
         return "unknown"
-    if 0 < value < 1 and f"{value:.1%}" in ("0.0%", "100.0%"):
-        return "<0.1%" if value < 0.5 else ">99.9%"
-    return f"{value:.1%}"
+    text = _write_percent(value, 1)
+    if 0 < value < 1 and text in ("0.0 %", "100.0 %"):
+        return "<0.1 %" if value < 0.5 else ">99.9 %"
+    return text
 
 
 def format_share_beside(value: float, limit: float) -> str:
     """Write a share as a percentage with the digits that show on which side of a limit it is."""
     if value == limit or limit == 0 or not abs(float(f"{value:.3f}") - limit) < 1e-12:  # a NaN is beside nothing
         return format_share(value)
-    return next(text for digits in range(2, 18) if float((text := f"{value:.{digits}%}")[:-1]) != 100 * limit)
+    texts = (_write_percent(value, digits) for digits in range(2, 18))
+    return next(text for text in texts if float(text.removesuffix(" %")) != 100 * limit)
+
+
+def _write_percent(value: float, digits: int) -> str:
+    return f"{value:.{digits}%}".replace("%", " %")
 
 
 def format_change(share: float) -> str:
-    """Write how a share changed, such as ``0.2% more``, ``0.2% fewer`` or ``none more``."""
+    """Write how a share changed, such as ``0.2 % more``, ``0.2 % fewer`` or ``none more``."""
     return f"{format_share(abs(share))} {'more' if share > 0 else 'fewer'}" if share else "none more"
 
 

@@ -187,8 +187,8 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     ),
     "share": lambda of: format_share_beside(of.number, of.limit),
     "change": lambda of: format_change(of.number),
-    "budget_share": lambda of: f"{100 * of.parameters.get('budget', math.nan):.6g}%",
-    "conflict_share": lambda of: f"{100 * of.parameters.get('max_conflict', math.nan):.6g}%",
+    "budget_share": lambda of: f"{100 * of.parameters.get('budget', math.nan):.6g} %",
+    "conflict_share": lambda of: f"{100 * of.parameters.get('max_conflict', math.nan):.6g} %",
 }
 
 

@@ -96,7 +96,7 @@ function outsideWords() {
 
 // The signs of a condition as words, as in Python.
 const SIGN_WORDS = { "<": "below", ">": "above", "≤": "at most", "≥": "at least" };
-const withoutSigns = (text) => text.replace(/^(\S+) < (.+) ≤ (\S+)$/u, "$2 > $1 and ≤ $3").replace(/ ([<>≤≥]) (?=[-−\d])/gu, (_, sign) => ` ${SIGN_WORDS[sign]} `);
+const withoutSigns = (text) => text.replace(/^(\S+(?: %)?) < (.+) ≤ (\S+(?: %)?)$/u, "$2 > $1 and ≤ $3").replace(/ ([<>≤≥]) (?=[-−\d])/gu, (_, sign) => ` ${SIGN_WORDS[sign]} `);
 
 // The grounds: the shortened rule of the row's own leaf, at most four conditions in a letter.
 function showLetter(found) {

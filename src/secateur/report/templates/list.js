@@ -14,8 +14,8 @@ function barElement(rows, hits, most, ofClass) {
 function decidedWords(one, withInterval = false) {
   const isOther = data.of !== null && data.classes.length === 2 && one.class !== data.of; // the words count the class of interest
   const ends = isOther ? one.limits?.map((end) => 1 - end).reverse() : one.limits;
-  const expected = withInterval && ends && !data.fidelity ? make("small", {}, `; of as many new rows, expect ${limits(ends).slice(1, -1)} % to be ${shorten(data.classes[isOther ? data.of : one.class], 30)} (95 %)`) : null;
-  const words = squeeze(one.words, LONG);
+  const expected = withInterval && ends && !data.fidelity ? make("small", {}, unbroken(`; of as many new rows, expect ${limits(ends).slice(1, -1)} % to be `), shorten(data.classes[isOther ? data.of : one.class], 30), unbroken(" (95 %)")) : null;
+  const words = unbroken(squeeze(one.words, LONG));
   const first = /^\d[\d,.]* of \d[\d,.]*(?= )/u.exec(words)?.[0] ?? "";
   return [first ? make("b", { class: "count" }, first) : null, words.slice(first.length), expected].filter(Boolean);
 }
@@ -180,7 +180,7 @@ function moreRow(section, rest) {
 
 const budgetText = (list) => (list.is_edited ? "Edited" : list.is_exact ? "Exact" : list.budget ? `Up to ${number(100 * list.budget)} % may differ` : `As ${data.method.name}`);
 
-const agreementText = ({ n_rows: rows, interval: [low, high] }) => `of ${count(rows)} rows held out; 95 % interval ${fixed(low, 1)} to ${fixed(high, 1)} %`;
+const agreementText = ({ n_rows: rows, interval: [low, high] }) => unbroken(`of ${count(rows)} rows held out; 95 % interval ${fixed(low, 1)} to ${fixed(high, 1)} %`);
 const agreesText = ({ fidelity: { share: own, interval: [low, high] } }) => `same answer as the model for ${percent(own)} (${fixed(low, 1)} to ${fixed(high, 1)})`;
 
 // What the page says beside the list, of a list with another tree.

@@ -40,11 +40,14 @@ function fixed(value, digits) {
   return value < 0 ? `-${text}` : text;
 }
 
+// Columns are narrow: the sign stays beside its number.
+const unbroken = (text) => text.replaceAll(" %", "\u00a0%");
+
 function share(value) {
   if (value === null || value === undefined) return "unknown";
-  const text = `${fixed(100 * value, 1)}%`;
-  if (value > 0 && value < 1 && (text === "0.0%" || text === "100.0%")) return value < 0.5 ? "<0.1%" : ">99.9%";
-  return text;
+  const text = `${fixed(100 * value, 1)} %`;
+  if (value > 0 && value < 1 && (text === "0.0 %" || text === "100.0 %")) return unbroken(value < 0.5 ? "<0.1 %" : ">99.9 %");
+  return unbroken(text);
 }
 
 const percent = (value) => (value === null ? "–" : share(value / 100));
