@@ -64,32 +64,37 @@ def _describe_cells(tree: Tree, rounded: Tree | None, at_hand: RowsAtHand) -> tu
         return None, f"The rows that the rules were made from are not at hand. {ASK_THE_ROWS}"
     parts = [at_hand.training, *([at_hand.measured] if at_hand.measured is not None and at_hand.is_new else ())]
     n_rows = sum(part.X.n_rows for part in parts)
-    sides, asked = [], []
-    for feature in np.unique(tree.feature[~tree.is_leaf]).tolist():
-        values = [part.X.read(0, part.X.n_rows, np.array([feature]))[:, 0] for part in parts]
-        side, known = _find_sides(tree, rounded, feature, np.concatenate(values).astype(np.float64))
-        sides.append(side)
+    asked, cell = [], np.zeros(n_rows, dtype=np.int64)
+
+    def read(feature: int) -> NDArray[Any]:
+        return np.concatenate([part.X.read(0, part.X.n_rows, np.array([feature]))[:, 0] for part in parts])
+
+    for feature in np.unique(tree.feature[~tree.is_leaf]).tolist():  # as digits of a number, first column first
+        side, known = _find_sides(tree, rounded, feature, read(feature))
         asked.append({"feature": feature, "values": known, "is_number": tree.categories[feature] is None})
-    if not sides:
+        cell *= int(side.max(initial=0)) + 1
+        cell += side
+        del side
+        cell = np.searchsorted(np.unique(cell), cell)  # with less memory than the inverse of unique takes
+    if not asked:
         return None, ""
-    cell = np.zeros(n_rows, dtype=np.int64)
-    for side in sides:  # as digits of a number, first column first
-        _, first, cell = np.unique(cell * (side.max() + 1) + side, return_index=True, return_inverse=True)
-    cells = np.stack([side[first] for side in sides], axis=1)
-    size = np.bincount(cell, minlength=len(cells))
+    size = np.bincount(cell)
     told = np.flatnonzero(size >= FEWEST)
     if size[told].sum() < LEAST_TOLD * n_rows or len(told) > MOST_CELLS:
         return None, (
-            f"{count_of(n_rows, 'row')} lie in {len(cells):,} different cells of the tree’s tests: to store them would "
+            f"{count_of(n_rows, 'row')} lie in {len(size):,} different cells of the tree’s tests: to store them would "
             f"be to store the table. {ASK_THE_ROWS}"
         )
+    first = np.zeros(len(size), dtype=np.int64)
+    first[cell] = np.arange(n_rows)
+    told_sides = [_find_sides(tree, rounded, one["feature"], read(one["feature"])[first[told]])[0] for one in asked]
     counts, begin = [], 0
     for part in parts:
         own = cell[begin : begin + part.X.n_rows]
         begin += part.X.n_rows
         labels = check_labels(tree, part.y, part.X.n_rows)
-        found = np.bincount(own * tree.n_classes + labels, part.sample_weight, len(cells) * tree.n_classes)
-        counts.append(found.reshape(len(cells), -1))
+        found = np.bincount(own * tree.n_classes + labels, part.sample_weight, len(size) * tree.n_classes)
+        counts.append(found.reshape(len(size), -1))
     left_out = [float(found.sum() - found[told].sum()) for found in counts]
     note = ""
     if any(left_out):
@@ -99,7 +104,7 @@ def _describe_cells(tree: Tree, rounded: Tree | None, at_hand: RowsAtHand) -> tu
         )
     return {
         "asked": asked,
-        "sides": cells[told].tolist(),
+        "sides": np.stack(told_sides, axis=1).tolist(),
         "training": [known_numbers(row) for row in counts[0][told]],
         "unseen": [known_numbers(row) for row in counts[1][told]] if len(counts) > 1 else None,
         "left_out": known_numbers(left_out),
@@ -107,7 +112,7 @@ def _describe_cells(tree: Tree, rounded: Tree | None, at_hand: RowsAtHand) -> tu
 
 
 def _find_sides(
-    tree: Tree, rounded: Tree | None, feature: int, values: NDArray[np.float64]
+    tree: Tree, rounded: Tree | None, feature: int, values: NDArray[Any]
 ) -> tuple[NDArray[np.int64], list[float]]:
     """Number the cells of a column, and give for each a value that lies in it, but for the last ones.
 
@@ -118,7 +123,8 @@ def _find_sides(
         limits = np.concatenate([one.upper[nodes] for one in (tree, rounded) if one is not None])
         limits = np.unique(limits[np.isfinite(limits)])
         side = np.searchsorted(limits, values, side="left")
-        return np.where(np.isnan(values), len(limits) + 1, side), limits.tolist()
+        side[np.isnan(values)] = len(limits) + 1
+        return side, limits.tolist()
     starts, table = tree.category_table
     n_codes = len(tree.categories[feature] or ()) + 1
     goes_left = np.stack([table[starts[node] : starts[node] + n_codes] for node in nodes.tolist()])

@@ -33,6 +33,7 @@ from secateur.results import fidelity
 from secateur.results.answer import COUNTED_TWICE, counts_rows_twice, find_target, name_target
 from secateur.results.audit import Audit
 from secateur.results.statistics import count_classes, round_outwards
+from secateur.rows.rows import MANY_ROWS
 from secateur.rules.rules import Rules
 from secateur.tree.json import tree_to_dict
 from secateur.words.conditions import count_of
@@ -192,9 +193,14 @@ def describe_origin(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     """Say what the page was made of and when, and whether the promise was proved again just now."""
     told = []
     if at_hand.training is not None:
-        rows = at_hand.training.X
-        found = hashlib.sha256(np.ascontiguousarray(rows.matrix).tobytes())
-        found.update("\n".join(map(str, np.asarray(at_hand.training.y).tolist())).encode())
+        rows, labels = at_hand.training.X, np.asarray(at_hand.training.y)
+        found = hashlib.sha256()
+        for begin in range(0, rows.n_rows, MANY_ROWS):
+            found.update(np.ascontiguousarray(rows.matrix[begin : begin + MANY_ROWS]))
+        for begin in range(0, rows.n_rows, MANY_ROWS):
+            found.update(
+                "".join(f"\n{one}" for one in labels[begin : begin + MANY_ROWS].tolist())[not begin :].encode()
+            )
         told.append(f"{count_of(rows.n_rows, 'training row')}, data {found.hexdigest()[:8]}")
     if rules.unseen is not None:
         told.append(count_of(float(rules.unseen.sizes.sum()), "unseen row"))

@@ -5,7 +5,7 @@ bins may hold few rows or none.
 """
 
 import math
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,9 @@ MOST_SPLITS = 300  # of a large tree, those that most rows come to
 TAIL = 0.01  # share of the rows, at either end, that the first and the last bin take in
 
 
+Weights = NDArray[np.float64] | None
+
+
 def describe_splits(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     """Describe the rows that come to each split, by node: bins of its column, and the rows of each class in each bin.
 
@@ -92,25 +95,25 @@ def describe_splits(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
     if at_hand.training is None:
         return {}
     tree, rows = rules.tree, at_hand.training.X
-    class_ids = check_labels(tree, at_hand.training.y, rows.n_rows)
+    class_ids = check_labels(tree, at_hand.training.y, rows.n_rows).astype(np.min_scalar_type(tree.n_classes))
     weights = at_hand.training.sample_weight
-    leaf_places = rules.find_leaves(rows)
+    leaf_places = rules.find_leaves(rows).astype(np.min_scalar_type(rules.tree_rules))
     order = np.argsort(leaf_places, kind="stable")
-    ends = np.searchsorted(leaf_places[order], np.arange(rules.tree_rules + 1))
+    ends = np.concatenate([[0], np.cumsum(np.bincount(leaf_places, minlength=rules.tree_rules))])
+    del leaf_places
     first, last = (ends[side] for side in tree.leaf_runs)  # where the rows of each node begin and end
     splits = np.flatnonzero(~tree.is_leaf & (last > first))
     chosen = splits[np.argsort(-(last - first)[splits], kind="stable")][:MOST_SPLITS]
-    read = cache(lambda feature: rows.read(0, rows.n_rows, np.array([feature]))[:, 0])
+    read = lru_cache(1)(lambda feature: rows.read(0, rows.n_rows, np.array([feature]))[:, 0])
     found = {}
-    for node in np.sort(chosen).tolist():
+    for node in sorted(chosen.tolist(), key=tree.feature.__getitem__):  # the splits of a column one after another
         here = order[first[node] : last[node]]
-        weight = np.ones(len(here)) if weights is None else weights[here]
-        found[str(node)] = _describe(tree, node, read, here, class_ids[here], weight)
-    return found
+        found[node] = _describe(tree, node, read, here, class_ids[here], None if weights is None else weights[here])
+    return {str(node): found[node] for node in sorted(found)}
 
 
 def _describe(
-    tree: Tree, node: int, read: Any, here: NDArray[np.int64], class_ids: NDArray[np.int64], weight: NDArray[np.float64]
+    tree: Tree, node: int, read: Any, here: NDArray[np.int64], class_ids: NDArray[Any], weight: Weights
 ) -> dict[str, Any]:
     feature = int(tree.feature[node])
     place = tree.facts.group_of.get(feature)
@@ -143,7 +146,8 @@ def _bin_numbers(values: NDArray[np.float64], limit: float) -> tuple[list[float]
     The bin after the last is for missing values.
     """
     known = values[np.isfinite(values)]
-    low, high = np.quantile(known, [TAIL, 1 - TAIL]) if len(known) else (limit, limit)
+    low, high = np.quantile(known, [TAIL, 1 - TAIL], overwrite_input=True) if len(known) else (limit, limit)
+    del known
     low, high = min(float(low), limit), max(float(high), limit)
     width = high / N_BINS - low / N_BINS
     # Beyond all sense, or within a hair of the limit, there is only this side and that.
@@ -154,13 +158,16 @@ def _bin_numbers(values: NDArray[np.float64], limit: float) -> tuple[list[float]
     # The limit is an edge, so that every bar lies on one side of it; both sides have bins of nearly the same width.
     start, end = min(low, limit - width), max(high, limit + width)
     edges = np.concatenate([np.linspace(start, limit, n_left + 1), np.linspace(limit, end, N_BINS - n_left + 1)[1:]])
-    bins = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, N_BINS - 1)
-    return [float(f"{edge:.6g}") for edge in edges], n_left, np.where(np.isnan(values), N_BINS, bins)
+    bins = np.searchsorted(edges, values, side="left")
+    bins -= 1
+    np.clip(bins, 0, N_BINS - 1, out=bins)
+    bins[np.isnan(values)] = N_BINS
+    return [float(f"{edge:.6g}") for edge in edges], n_left, bins
 
 
 def _bin_codes(
     codes: NDArray[np.int64],
-    weight: NDArray[np.float64],
+    weight: Weights,
     n_labels: int,
     asked: NDArray[np.int64],
     *,
@@ -171,7 +178,7 @@ def _bin_codes(
     Codes that are not listed, and missing values, come after the last.
     """
     known = np.ones(len(codes), dtype=bool) if missing is None else ~missing
-    totals = np.bincount(codes[known], weight[known], n_labels + 1).astype(np.float64)
+    totals = np.bincount(codes[known], None if weight is None else weight[known], n_labels + 1).astype(np.float64)
     totals[asked] = np.inf
     common = np.argsort(-totals, kind="stable")[:MOST_LABELS]
     listed = np.sort(common[totals[common] > 0])
@@ -181,10 +188,12 @@ def _bin_codes(
 
 
 def _count(
-    bins: NDArray[np.int64], n_bins: int, class_ids: NDArray[np.int64], weight: NDArray[np.float64], n_classes: int
+    bins: NDArray[np.int64], n_bins: int, class_ids: NDArray[Any], weight: Weights, n_classes: int
 ) -> dict[str, Any]:
     """Count the rows of each class in each bin, rare classes together."""
-    counts = np.bincount(bins * n_classes + class_ids, weight, n_bins * n_classes).reshape(n_bins, n_classes)
+    place = bins * n_classes
+    place += class_ids
+    counts = np.bincount(place, weight, n_bins * n_classes).reshape(n_bins, n_classes)
     common = np.argsort(-counts.sum(axis=0), kind="stable")
     shown = np.sort(common[:MOST_CLASSES]) if n_classes > MOST_CLASSES else np.arange(n_classes)
     columns, classes = [counts[:, shown]], shown.tolist()
