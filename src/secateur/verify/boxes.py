@@ -139,8 +139,7 @@ class Boxes:
             some = possible.has_number(feature, low, high)
         else:
             some = (self.codes[feature][places] & cell.codes).any(axis=1)
-        met: NDArray[np.bool_] = some | self.missing[row, places] if cell.missing else some
-        return met
+        return np.asarray(some | self.missing[row, places] if cell.missing else some)
 
 
 class Allowed(NamedTuple):
@@ -309,8 +308,7 @@ class Possible:
                 kept = (codes > claim.region.low) & (codes <= claim.region.high)
             else:
                 kept = np.isin(codes, list(claim.region.codes))
-            held: NDArray[np.bool_] = np.where(np.isnan(codes), claim.region.missing, kept)
-            return held
+            return np.asarray(np.where(np.isnan(codes), claim.region.missing, kept))
 
         against: list[tuple[str, NDArray[np.bool_]]] = [(str(claim), ~holds(claim)) for claim in self.claims]
         against += [(str(known), holds(known.premise) & ~holds(known.conclusion)) for known in self.implications]

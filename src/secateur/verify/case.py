@@ -7,22 +7,20 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from secateur.tree.facts import word_facts
+from secateur.tree.tree import Tree
 from secateur.verify.boxes import Boxes, Possible, walk_paths
 from secateur.verify.masked_rows import MaskedRows, list_rows, split_rows
 
-if TYPE_CHECKING:
-    from secateur.tree.tree import Tree
-
-    Weights = NDArray[np.float64] | None
-    Chunk = tuple[NDArray[Any], NDArray[np.int64], Weights, NDArray[np.float64] | None]
-    Domain = tuple[NDArray[Any], NDArray[np.int64]]
-    RowReader = Callable[[], Iterable[Chunk]]
+Weights = NDArray[np.float64] | None
+Chunk = tuple[NDArray[Any], NDArray[np.int64], Weights, NDArray[np.float64] | None]
+Domain = tuple[NDArray[Any], NDArray[np.int64]]
+RowReader = Callable[[], Iterable[Chunk]]
 
 SHOWN_FAILURES = 5  # of one kind
 MOST_FAILURES = 20  # that are printed: a forest may have many
@@ -214,6 +212,11 @@ class Case:
             yield Boxes(self.tree, self.paths, kept, rules[first : first + size])
 
 
+def agree(one: ArrayLike, other: ArrayLike) -> Any:
+    """Whether sums of weights are the same, one by one, but for their rounding."""
+    return np.isclose(one, other, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE)
+
+
 def find_shares(counts: NDArray[np.float64], class_ids: NDArray[np.int64]) -> NDArray[np.float64]:
     """Find the share of each rule's class; NaN without rows."""
     with np.errstate(invalid="ignore"):
@@ -247,7 +250,6 @@ def find_beyond(
 
 
 SHOWN_CLASSES = 5
-ROUNDING = 1e-9
 WORDS = {"class_counts": "covers", "leaf_counts": "has in its leaf", "decided_counts": "decides", "unseen": "has"}
 
 
@@ -255,7 +257,7 @@ def describe_difference(
     what: str, name: str, classes: Sequence[str], again: NDArray[np.float64], stated: NDArray[np.float64]
 ) -> str:
     """Say how many rows of each class something covers or decides, where that is not what it states."""
-    differing = np.flatnonzero(~np.isclose(again, stated, rtol=ROUNDING, atol=ROUNDING))
+    differing = np.flatnonzero(~agree(again, stated))
     shown = np.arange(len(classes)) if len(classes) <= SHOWN_CLASSES else differing[:SHOWN_CLASSES]
     of = "" if all(any(map(str.isalpha, one)) for one in classes) else "of class "  # "2 0" cannot be read
     counted, told = (
@@ -266,7 +268,7 @@ def describe_difference(
 
 def compare_totals(again: NDArray[np.float64], stated: NDArray[np.float64]) -> list[str]:
     """Say so if these are not as many rows as the rules were made from; both are counted by leaf."""
-    if np.isnan(stated).any() or np.isclose(again.sum(), stated.sum(), rtol=ROUNDING, atol=ROUNDING):
+    if np.isnan(stated).any() or agree(again.sum(), stated.sum()):
         return []
     return [
         f"These {again.sum():,.10g} rows are not the {stated.sum():,.10g} training rows, so their counts must differ: "

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from secateur.verify.case import COUNT_TOLERANCE, Case, Verification
+from secateur.tree.tree import Tree
+from secateur.verify.case import Case, Domain, RowReader, Verification, agree
 from secateur.verify.fields import FIELDS, Check
 from secateur.verify.lists import check_list, check_values_kept_out
 from secateur.verify.promises import EACH_LEAF, check_promises, check_structure
 from secateur.verify.recounts import check_edits, check_reasons, check_unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from secateur.tree.difference import Comparison
-    from secateur.tree.tree import Tree
-    from secateur.verify.case import Domain, RowReader
 
 UNCHECKED = (
     "not recounted, because no training rows were passed",
@@ -114,7 +112,7 @@ def _find_settled(case: Case) -> set[str]:
         again = np.zeros((tree.n_nodes, tree.n_classes))
         np.add.at(again, case.paths.links, counted.leaves[case.paths.rule])
         again[0] = counted.leaves.sum(axis=0)
-        if np.allclose(again, tree.counts, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE):
+        if agree(again, tree.counts).all():
             settled.add("tree.counts")
     return settled
 

@@ -7,26 +7,22 @@ counts, with the tolerance as the decimal that was written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.verify.boxes import Boxes, cut_cell
-from secateur.verify.case import COUNT_TOLERANCE, NOT_RECOUNTED, describe_difference
-from secateur.verify.masked_rows import MaskedRows, list_rows, pack
+from secateur.verify.case import COUNT_TOLERANCE, NOT_RECOUNTED, Case, Chunk, agree, describe_difference
+from secateur.verify.masked_rows import Mask, MaskedRows, list_rows, pack
 from secateur.verify.promises import EXACT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from numpy.typing import NDArray
-
     from secateur.tree.difference import Comparison
-    from secateur.verify.case import Case, Chunk
-    from secateur.verify.masked_rows import Mask
 
 OWN_METHOD = "exact"  # whose lists have lines of their own; others are made of the rules of their method
 PAID_KIND, DEAR_KIND, HEADING_KIND, KEPT_KIND, STRUCK_KIND = "paid", "too-dear", "heading", "keeps-out", "struck"
@@ -44,6 +40,7 @@ class Lines:
 
     case: Case
     stated: Mapping[str, Any]
+    _answered: dict[tuple[int, float | None, bool], NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
     def written(self) -> NDArray[np.int64]:
@@ -155,10 +152,6 @@ class Lines:
     def slack(self) -> Fraction:
         """How far rounding may move a share, or a value."""
         return ROUNDED * self.scale if self.case.counts_rows or self.is_regression else Fraction(1, 10**9)
-
-    @cached_property
-    def _answered(self) -> dict[tuple[int, float | None, bool], NDArray[np.bool_]]:
-        return {}
 
     def answers(self, line: int, *, strictly: bool = False) -> NDArray[np.bool_]:
         """Mark the leaves that a line may answer for; strictly, rounding moves no leaf across the tolerance."""
@@ -396,8 +389,7 @@ def _find_in_window(lines: Lines, line: int, among: NDArray[np.int64]) -> NDArra
     """Find the leaves of a line's class whose share lies in its window."""
     low, high = (float(end) for end in lines.stated["windows"][line])
     floats, is_own = lines.floats[among], lines.case.classes[among] == lines.classes[line]
-    found: NDArray[np.int64] = among[is_own & (floats >= low - lines.near) & (floats <= high + lines.near)]
-    return found
+    return np.asarray(among[is_own & (floats >= low - lines.near) & (floats <= high + lines.near)])
 
 
 def _check_ends(lines: Lines, line: int, section: int) -> list[str]:
@@ -499,9 +491,11 @@ def _check_rows(case: Case, lines: Lines) -> None:
     n_classes, n_lines = case.tree.n_classes, len(lines.classes)
     covered, decided = np.zeros((2, n_lines, n_classes))
     off, total = np.zeros((2, n_classes))  # by the class that the tree predicts
+    leaves_of = {own: case.leaves[case.classes == own] for own in np.unique(case.classes).tolist()}
     powers = np.zeros((n_lines, 3))  # of weights, targets less a line's value, and squares of that
     for rows in case.read_masked():
-        said, wrong = _find_said(case, rows), np.zeros_like(rows.links[0])
+        said = {own: np.bitwise_or.reduce(rows.passing[leaves], axis=0) for own, leaves in leaves_of.items()}
+        wrong = np.zeros_like(rows.links[0])
         for line, inside, won in lines.decide(rows):
             decided[line] += rows.count(won)
             covered[line] += rows.count(inside)
@@ -561,7 +555,7 @@ def _compare(case: Case, lines: Lines, name: str, again: NDArray[np.float64], li
         case.failures.append(f"{told}, although a budget was spent.")
     if not known.any():
         return
-    differs = known & ~np.isclose(stated, again, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE).all(axis=1)
+    differs = known & ~agree(stated, again).all(axis=1)
     case.report(
         f"{RECOUNTED[name]} recounted{'' if known.all() else ', where they are stated'}",
         [
@@ -569,14 +563,6 @@ def _compare(case: Case, lines: Lines, name: str, again: NDArray[np.float64], li
             for place in np.flatnonzero(differs).tolist()
         ],
     )
-
-
-def _find_said(case: Case, rows: MaskedRows) -> dict[int, Mask]:
-    """Mask the rows for which the tree predicts each class."""
-    said: dict[int, Mask] = {}
-    for own, leaf in zip(case.classes.tolist(), case.leaves.tolist(), strict=True):
-        said[own] = said[own] | rows.passing[leaf] if own in said else rows.passing[leaf]
-    return said
 
 
 def _find_wrong(lines: Lines, line: int, rows: MaskedRows, inside: Mask, own: Mask | None) -> Mask:

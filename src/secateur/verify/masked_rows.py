@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from secateur.verify.boxes import left_codes_of
+from secateur.tree.tree import Tree
+from secateur.verify.boxes import Paths, left_codes_of
 
 Mask = np.ndarray[Any, np.dtype[np.uint64]]
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Tree
-    from secateur.verify.boxes import Paths
 
 BLOCK_ROWS = 1 << 16
 BLOCK_BYTES = 1 << 25  # of the masks of all nodes: of a large tree, fewer rows are looked at together

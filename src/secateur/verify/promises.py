@@ -17,6 +17,7 @@ from secateur.verify.case import (
     SHOWN_FAILURES,
     Case,
     Counted,
+    agree,
     compare_totals,
     describe_difference,
     find_beyond,
@@ -171,8 +172,7 @@ def _check_counts(case: Case, counted: Counted | None) -> None:
     now, source = counted.rules, counted.leaves
     recounted = {"class_counts": now, "leaf_counts": source}
     differs = {
-        name: ~np.isnan(case.record[name]).any(axis=1)
-        & ~np.isclose(case.record[name], again, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE).all(axis=1)
+        name: ~np.isnan(case.record[name]).any(axis=1) & ~agree(case.record[name], again).all(axis=1)
         for name, again in recounted.items()
     }
     case.report(

@@ -5,25 +5,20 @@ Which number has which check is declared in :mod:`secateur.verify.fields`; the o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from secateur.tree.tree import Tree
 from secateur.verify.boxes import walk_paths
-from secateur.verify.case import COUNT_TOLERANCE, describe_difference, find_shares
+from secateur.verify.case import COUNT_TOLERANCE, Case, RowReader, agree, describe_difference, find_shares
 from secateur.verify.fields import REASONS, Check
 from secateur.verify.lists import Lines, compare_targets, decide_rows
 from secateur.verify.masked_rows import split_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from secateur.tree.tree import Tree
-    from secateur.verify.case import Case, RowReader
 
 # Each reason of a trial takes a box of its own; files with more conditions hold no reasons in words.
 MOST_TRIALS = 20_000
@@ -183,7 +178,7 @@ def check_unseen(case: Case, read_unseen: RowReader | None) -> None:
     if case.record["list"] is not None:
         sums = [stated[name].sum(axis=0) for name in NAMED[:2]]
         case.expect(
-            bool(np.isclose(sums[0], sums[1], rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE).all()),
+            bool(agree(*sums).all()),
             "the unseen rows of the lines add up to those of the leaves",
             "The unseen rows of the lines do not add up to those of the leaves.",
         )
@@ -206,16 +201,13 @@ def check_unseen(case: Case, read_unseen: RowReader | None) -> None:
                     powers[line] += rows.add_powers(mask, float(case.record["list"]["shares"][line]))
                 if "squares" in again:
                     again["squares"][line] += rows.add_squares(mask)
-    differs = {
-        name: ~np.isclose(values, stated[name], rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE)
-        for name, values in again.items()
-    }
+    differs = {name: ~agree(values, stated[name]) for name, values in again.items()}
     broken = []
     if has_weights != ("squares" in stated):
         said, seen = ("no weights", "some") if has_weights else ("weights", "none")
         broken.append(f"The unseen rows are said to have {said}, but these have {seen}.")
     total, told = (float(counts["leaf_counts"].sum()) for counts in (again, stated))
-    if not np.isclose(total, told, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE):
+    if not agree(total, told):
         broken.append(f"These {total:,.10g} rows are not the {told:,.10g} that are stated as unseen.")
     names = case.tree.class_names
     for name, title in (("line_counts", "Line {}"), ("leaf_counts", "Leaf {}")):
@@ -300,11 +292,10 @@ def _check_price(case: Case, kind: str, stated: Mapping[str, Any], read_rows: Ro
     for *place, number in price["changed"]:
         said_changed[tuple(place)] = number
     same = np.isclose(rows, price["rows"], rtol=COUNT_TOLERANCE)
-    same &= np.allclose(changed, said_changed, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE)
+    same &= agree(changed, said_changed).all()
     told = f"{said_changed.sum():.10g} of {price['rows']:.10g}"
     same &= move.is_known == ("off" in price)
     if move.is_known and "off" in price:
-        both = [price["off"], price["largest"]], [move.off, move.largest]
-        same &= np.allclose(*both, rtol=COUNT_TOLERANCE, atol=COUNT_TOLERANCE)
+        same &= agree([price["off"], price["largest"]], [move.off, move.largest]).all()
         told += f" (off: {price['off']:.10g}, the largest move {price['largest']:.6g})"
     case.expect(bool(same), found, f"The edits are said to change {told} {kind} rows, but {found}.")
