@@ -357,8 +357,7 @@ def _read_texts(
     def part(name: str) -> NDArray[np.int64]:
         written = found.field(name)
         numbers = pc.if_else(pc.equal(written, ""), "0", written).fill_null("0").cast(pa.int64())
-        counted: NDArray[np.int64] = numbers.to_numpy(zero_copy_only=False)
-        return counted
+        return np.asarray(numbers.to_numpy(zero_copy_only=False))
 
     hour, minute, second = part("hour"), part("minute"), part("second")
     fits &= (hour < 24) & (minute < 60) & (second < 60)

@@ -291,6 +291,5 @@ def split_frame(frame: Any, y: Any, sample_weight: Any, terms: ModelTerms) -> Me
 
 def _read_labels(column: Any, classes: NDArray[Any] | None) -> NDArray[Any]:
     if classes is None or (column.dtype.is_integer() and classes.dtype.kind in "iu"):
-        numbers: NDArray[Any] = column.to_numpy()
-        return numbers
+        return np.asarray(column.to_numpy())
     return to_label_types(as_objects(column.to_list()), classes.tolist())

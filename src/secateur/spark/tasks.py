@@ -85,8 +85,7 @@ class RowReader:
         if coded.null_count == 0:
             try:
                 codes = check_labels(self.tree, coded.dictionary.to_pylist(), len(coded.dictionary))
-                found: NDArray[np.int64] = codes[coded.indices.to_numpy()]
-                return found
+                return np.asarray(codes[coded.indices.to_numpy()])
             except InputError:  # said again below, with the number of the row
                 pass
         return check_labels(self.tree, as_objects(column.to_pylist()), len(column), name=name, first=first)

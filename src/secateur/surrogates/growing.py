@@ -301,8 +301,7 @@ class GrownTree:
         if self.class_ids is None:
             # Means are added up row by row: the last digits are noise, and equal answers should stay equal.
             return np.array([float(f"{value:.12g}") for value in self.source.value[:, 0, 0].tolist()])
-        commonest: NDArray[np.int64] = self.class_ids[self.source.value[:, 0, :].argmax(axis=1)]
-        return commonest
+        return np.asarray(self.class_ids[self.source.value[:, 0, :].argmax(axis=1)])
 
     def answer(self, codes: NDArray[np.float32], sizes: Sequence[int]) -> NDArray[Any]:
         """Give the class or value of each row by the tree of each size, shape (n_sizes, n_rows)."""

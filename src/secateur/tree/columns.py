@@ -100,11 +100,6 @@ class ColumnParser:
         return f"(?:{unit} *)?[-+]? *(?:{unit} *)?{digits}(?: *{unit})?"
 
     @property
-    def plain_pattern(self) -> str:
-        """The same without names of groups, for programs that know none."""
-        return re.sub(r"\(\?P<\w+>", "(", self.pattern)
-
-    @property
     def example(self) -> str:
         """How such a text looks."""
         if self.kind == "text":

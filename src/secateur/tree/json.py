@@ -96,7 +96,11 @@ def tree_to_dict(tree: Tree) -> dict[str, Any]:
     if tree.facts:
         plain["facts"] = _to_plain(_write_facts(tree.facts))
     if tree.column_parsers:
-        plain["column_parsers"] = _write_parsers(tree.column_parsers)
+        usual = asdict(ColumnParser(""))  # which is left out
+        plain["column_parsers"] = [
+            None if one is None else {name: value for name, value in asdict(one).items() if value != usual[name]}
+            for one in tree.column_parsers
+        ]
     if tree.values is not None:
         plain["values"] = [_write_number(value) for value in tree.values.tolist()]
     return {"format": FORMAT, "version": VERSION, **plain}
@@ -210,15 +214,6 @@ def _read_ends(ends: list[object]) -> tuple[float, float]:
     if len(ends) == 2 and (low := _read_number(ends[0])) <= (high := _read_number(ends[1])):
         return low, high
     raise ValueError(f"expected a range as its lower and its upper end, found {ends}")
-
-
-def _write_parsers(parsers: Sequence[ColumnParser | None]) -> list[dict[str, Any] | None]:
-    """Turn column parsers into plain scalars; defaults are left out."""
-    usual = asdict(ColumnParser(""))
-    return [
-        None if one is None else {name: value for name, value in asdict(one).items() if value != usual[name]}
-        for one in parsers
-    ]
 
 
 def _read_parser(content: Any) -> ColumnParser | None:

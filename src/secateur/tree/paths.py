@@ -201,8 +201,7 @@ class Paths:
         """Whether the edge leads to an internal node whose sibling is a leaf of the rule's class."""
         tree = self._tree
         of_sibling = np.where(tree.is_leaf, -1, tree.leaf_class[self.sibling])
-        certified: NDArray[np.bool_] = of_sibling[self.links] == self.leaf_class_of_entry
-        return certified
+        return np.asarray(of_sibling[self.links] == self.leaf_class_of_entry)
 
 
 def _split(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

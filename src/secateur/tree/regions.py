@@ -7,7 +7,7 @@ They are made on demand, for what a person looks at; walks over whole trees use 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import ROUND_FLOOR, Context, Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -171,21 +171,22 @@ def last_with_decimals(limit: float, decimals: int, dtype: str) -> Decimal:
             moved = _EXACT.add(last, _EXACT.multiply(step, Decimal(n_steps)))
             return float(kind(float(moved))) <= limit
 
-        # Rounding twice, to a double and then to dtype, may move the end by many steps: double, then halve.
-        jump = 1
-        if fits(0):
-            place = 0
-            while fits(place + jump):
-                place, jump = place + jump, 2 * jump
-        else:
-            place = -1
-            while not fits(place):
-                place, jump = place - jump, 2 * jump
-        while jump > 1:
-            jump //= 2
-            place += jump if fits(place + jump) else 0
-        last = _EXACT.add(last, _EXACT.multiply(step, Decimal(place)))
-    return last
+        # Rounding twice, to a double and then to dtype, may move the end by many steps.
+        return _EXACT.add(last, _EXACT.multiply(step, Decimal(find_last(fits, 0))))
+
+
+def find_last(fits: Callable[[int], bool], place: int) -> int:
+    """Find the last whole number that fits, if all before it do, near a place: double the stride, then halve it."""
+    jump = 1
+    while not fits(place):
+        place, jump = place - jump, 2 * jump
+    jump = 1
+    while fits(place + jump):
+        place, jump = place + jump, 2 * jump
+    while jump > 1:
+        jump //= 2
+        place += jump if fits(place + jump) else 0
+    return place
 
 
 def round_down_to_decimals(limit: float, decimals: int, dtype: str) -> float:

@@ -33,8 +33,7 @@ def compare_reliability(
 def divide_or_nan(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
     """Divide two arrays, which broadcast; NaN where the whole is zero."""
     shape = np.broadcast_shapes(part.shape, whole.shape)
-    share: NDArray[np.float64] = np.divide(part, whole, out=np.full(shape, np.nan), where=whole > 0)
-    return share
+    return np.asarray(np.divide(part, whole, out=np.full(shape, np.nan), where=whole > 0))
 
 
 def none_if_nan(value: float) -> float | None:

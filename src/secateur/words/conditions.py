@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from secateur.tree.columns import DAY, MOST_DAYS, STEPS, ColumnParser, find_cuts, is_closed, join_cells, show_text
 from secateur.tree.facts import Group
 from secateur.tree.paths import Paths
-from secateur.tree.regions import Region, last_with_decimals, read_links
+from secateur.tree.regions import Region, find_last, last_with_decimals, read_links
 from secateur.tree.tree import Label, Tree
 
 # Names that could be taken for a part of a condition: they hold comparisons or joining words, or are just a number.
@@ -451,20 +451,9 @@ def first_beyond(limit: float, reading: ColumnParser, dtype: str) -> int:
     """Find the first moment, in steps, whose number exceeds a limit of dtype once it is rounded to dtype."""
     kind, step, unit = np.dtype(dtype).type, STEPS[reading.step], _unit(reading)
 
-    def exceeds(n_steps: int) -> bool:
-        return float(kind(float(n_steps * step) / unit)) > limit
-
-    # The number rises with the moment: double the stride until it is beyond, then halve it.
-    place, jump = math.floor(limit * unit / step), 1
-    while exceeds(place):
-        place, jump = place - jump, 2 * jump
-    jump = 1
-    while not exceeds(place + jump):
-        place, jump = place + jump, 2 * jump
-    while jump > 1:
-        jump //= 2
-        place += 0 if exceeds(place + jump) else jump
-    return place + 1
+    # The number rises with the moment.
+    last = find_last(lambda n: not float(kind(float(n * step) / unit)) > limit, math.floor(limit * unit / step))
+    return last + 1
 
 
 def write_moment(n_steps: int, reading: ColumnParser) -> str:

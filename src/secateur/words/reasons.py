@@ -230,8 +230,7 @@ class Witnesses:
         span = self._paths.entries(rule)
         made = self._deletions
         found = np.where(made.deleted[span] | (made.why[span] == Why.HEADING), -1, self._leaves[span])
-        leaves: list[int] = np.where(made.why[span] == Why.KEEPS_OUT, made.node[span], found).tolist()
-        return leaves
+        return list(np.where(made.why[span] == Why.KEEPS_OUT, made.node[span], found).tolist())
 
     def points(self, rule: int) -> list[Point | None]:
         """Find values of a row that reaches the witness of each entry and satisfies the rest of the rule.
@@ -267,7 +266,7 @@ class Witnesses:
             return {name(feature): value for feature, value in picked.items()}
         paths = self._paths
         asked = set(self._tree.feature[paths.parent[paths.links[paths.entries(rule)]]].tolist())
-        asked |= set(self._tree.feature[paths.parent[self._path(leaf)]].tolist())
+        asked |= set(self._tree.feature[paths.parent[paths.list_path(leaf)]].tolist())
         return {
             name(column): value
             for feature, state in picked.items()
@@ -297,18 +296,10 @@ class Witnesses:
             if len(self._of_leaf) >= REMEMBERED_LEAVES:
                 self._of_leaf.clear()
             walked = self._feasible.tree
-            regions = regions_of_links(walked, self._paths, self._path(leaf))
+            regions = regions_of_links(walked, self._paths, self._paths.list_path(leaf))
             values = {feature: pick_value(walked, feature, region) for feature, region in regions.items()}
             known = self._of_leaf[leaf] = regions, values
         return known
-
-    def _path(self, leaf: int) -> list[int]:
-        """List the links from the root to a leaf."""
-        links = []
-        while leaf > 0:
-            links.append(leaf)
-            leaf = int(self._paths.parent[leaf])
-        return links[::-1]
 
 
 class FactsUsed:
