@@ -118,7 +118,9 @@ class _RuleEstimator(TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             X, X_new, y, y_new = _safe_indexing(X, kept), _safe_indexing(X, left), y[kept], y[left]
             weights, weights_new = (None, None) if weights is None else (weights[kept], weights[left])
         self.training_rows_ = kept if len(left) else None
-        _set_seeds(fitted, self.random_state)
+        if self.random_state is not None and not isinstance(fitted, FrozenEstimator):
+            names = [name for name in fitted.get_params() if name.rpartition("__")[2] == "random_state"]
+            fitted.set_params(**dict.fromkeys(names, self.random_state))
         fitted.fit(X, y, **self._route(fitted, weights, fit_params))
         if is_ensemble(_thaw(fitted)):
             rules = self._approximate(_thaw(fitted), X, y)
@@ -582,10 +584,3 @@ def _takes_missing(model: Any) -> bool:
 def _finite_rule(model: Any) -> bool | str:
     """Let scikit-learn reject infinite values always, and NaN where the model does not take it."""
     return "allow-nan" if _takes_missing(model) else True
-
-
-def _set_seeds(estimator: Any, random_state: Any) -> None:
-    if random_state is None or isinstance(estimator, FrozenEstimator):
-        return
-    names = [name for name in estimator.get_params() if name.rpartition("__")[2] == "random_state"]
-    estimator.set_params(**dict.fromkeys(names, random_state))

@@ -76,7 +76,11 @@ def read_model(model: Any, X: Any, sample_weight: Any, accepts_missing: bool | N
             nodes.append(reading.Node(left, right, column, missing_left=missing_left, codes=codes))
             continue
         cut = np.float32(source["split_conditions"][place])
-        _check_stand_in(stand_in, cut, missing_left, name)
+        if not math.isnan(stand_in) and bool(np.float32(stand_in) < cut) != missing_left:
+            raise UnsupportedModelError(
+                f"Column {name!r} treats {stand_in} as missing and sends it elsewhere than its neighbours, which no "
+                "threshold can. Write missing values as NaN and fit again without missing."
+            )
         with np.errstate(over="ignore"):
             below = cut if np.isposinf(cut) else np.nextafter(cut, np.float32(-np.inf))  # rows hold no infinity
         if np.isneginf(below):  # no number goes left, so all of them go right
@@ -177,14 +181,6 @@ def _check_categories(levels: tuple[Label, ...] | None, name: str, stand_in: flo
         raise UnsupportedModelError(
             f"Column {name!r} is split by category, and {stand_in} stands for a missing value, perhaps instead of a "
             "category. Write missing values as NaN and fit again without missing."
-        )
-
-
-def _check_stand_in(stand_in: float, cut: np.float32, missing_left: bool, name: str) -> None:
-    if not math.isnan(stand_in) and bool(np.float32(stand_in) < cut) != missing_left:
-        raise UnsupportedModelError(
-            f"Column {name!r} treats {stand_in} as missing and sends it elsewhere than its neighbours, which no "
-            "threshold can. Write missing values as NaN and fit again without missing."
         )
 
 

@@ -94,7 +94,7 @@ def make_app(only: str | None = None) -> typer.Typer:
             text = text.replace(f"{EXAMPLES}\n\n", f"{EXAMPLES}\n\n\b\n")  # a line for each example
             made.command(name, help=text, short_help=words, epilog=EPILOGS.get(name, STATUS))(command)
         else:
-            made.command(name, short_help=words)(_call_whole)
+            made.command(name, short_help=words)(lambda: make_app()())  # which loads all, if the guess was wrong
     return made
 
 
@@ -119,11 +119,6 @@ def _answer(
 
         print_text(f"secateur {__version__}")
         raise typer.Exit
-
-
-def _call_whole() -> None:
-    """Load all commands if the guess which one is called was wrong."""
-    make_app()()
 
 
 def guess_command(arguments: list[str]) -> str | None:

@@ -10,6 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def __getattr__(name: str) -> Any:
 
     made = Console(stderr=name == "errors", soft_wrap=name == "errors")
     made.on_broken_pipe = _pass_on  # type: ignore[method-assign]
-    made.push_render_hook(_HideControls())  # type: ignore[arg-type]
+    made.push_render_hook(SimpleNamespace(process_renderables=lambda parts: [*map(_Harmless, parts)]))  # type: ignore[arg-type]
     globals()[name] = made
     return made
 
@@ -104,14 +105,9 @@ def import_during(work: Callable[[], Any], names: Iterable[str]) -> Any:
         return doing.result()
 
 
-class _HideControls:
-    """A hook of rich that shows control characters, so that a label cannot move the cursor or set a title."""
-
-    def process_renderables(self, renderables: list[Any]) -> list[Any]:
-        return [_Harmless(renderable) for renderable in renderables]
-
-
 class _Harmless:
+    """What is printed, with control characters shown, so that a label cannot move the cursor or set a title."""
+
     def __init__(self, renderable: Any) -> None:
         self._renderable = renderable
 

@@ -82,7 +82,8 @@ def deliver(content: str | bytes, output: Path | None, *, force: bool = False, q
 
 def write_files(contents: Mapping[Path, str | bytes], *, force: bool = False, quiet: bool = False) -> None:
     """Write all files, or none if an error stops it, and say so; with ``force`` files may be replaced."""
-    data = {path: encode_text(path, _end_line(content)) for path, content in contents.items()}
+    ended = {path: f"{one}\n" if isinstance(one, str) and one[-1:] != "\n" else one for path, one in contents.items()}
+    data = {path: encode_text(path, content) for path, content in ended.items()}
     data = {path: pack(content) if has_packed_name(path) else content for path, content in data.items()}
     files = [path for path in data if not is_device(path)]
     # Everything is written before anything is moved to its place; devices and pipes get theirs in between.
@@ -94,10 +95,6 @@ def write_files(contents: Mapping[Path, str | bytes], *, force: bool = False, qu
                 write_whole(path, data[path])
     for path in contents:
         tell(f"Wrote {path}.", quiet=quiet)
-
-
-def _end_line(content: str | bytes) -> str | bytes:
-    return content if isinstance(content, bytes) or content.endswith("\n") else f"{content}\n"
 
 
 def choose_export(export: Export | None, output: Path | None, option: str = "--export") -> Export | None:

@@ -42,7 +42,6 @@ from secateur.rules.lines import Layout
 from secateur.rules.making import Choice, Making, Split, StoredContent, Unseen
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
-from secateur.tree.columns import Columns
 from secateur.tree.json import read_header, tree_from_dict, tree_from_json, tree_to_dict, tree_to_json
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths
 from secateur.tree.shares import none_if_nan
@@ -434,13 +433,16 @@ def rules_to_state(rules: Rules) -> dict[str, Any]:
     pickle could store rules as they are. skops asks its user to trust every class that it meets, so an estimator saves
     its rules in this form. A step of a pipeline is kept as an object only where it cannot be put into words.
     """
-    columns, choice = rules.tree.columns, rules.choice
+    columns, choice, kept = rules.tree.columns, rules.choice, None
+    if columns is not None:  # what the JSON of a tree leaves out of them
+        encoded = None if columns.encoded is None else tree_to_json(columns.encoded)
+        kept = {"asked": list(columns.asked), "encoded": encoded, "derive": columns.derive}
     return {
         **{name: getattr(rules, name) for name in PLAIN},
         **{name: _take_apart(getattr(rules, name)) for name in PARTS},
         "choice": None if choice is None else {**vars(choice), "deletions": dict(vars(choice.deletions))},
         "tree": tree_to_json(rules.tree),
-        "columns": None if columns is None else _kept_columns(columns),
+        "columns": kept,
     }
 
 
@@ -459,12 +461,6 @@ def _take_apart(part: Any) -> dict[str, Any] | None:
         return None
     kept = {one.name: getattr(part, one.name) for one in fields(part)}  # not what was found of them since
     return {**kept, "parameters": dict(kept["parameters"])} if "parameters" in kept else kept
-
-
-def _kept_columns(columns: Columns) -> dict[str, Any]:
-    """Keep what the JSON of a tree leaves out of its columns."""
-    encoded = None if columns.encoded is None else tree_to_json(columns.encoded)
-    return {"asked": list(columns.asked), "encoded": encoded, "derive": columns.derive}
 
 
 def _read_tree(text: str, kept: Mapping[str, Any] | None) -> Tree:

@@ -109,8 +109,7 @@ class _Graph:
         opsets = [helper.make_opsetid("", OPSET)]
         model = helper.make_model(graph, producer_name="secateur", opset_imports=opsets, ir_version=IR_VERSION)
         self._onnx.checker.check_model(model)
-        content: bytes = model.SerializeToString()
-        return content
+        return bytes(model.SerializeToString())
 
     def _find_winner(self) -> str:
         """Find the place of the first rule that each row satisfies, from 1; 0 for a row that is rejected."""

@@ -13,33 +13,36 @@ Imported only when SQL is asked for: sqlglot is not loaded before.
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from sqlglot import Dialect, exp
 
 from secateur.errors import ParameterError, shorten
 from secateur.export.plain_names import SHOWN_WORDS, FreeNames, one_line, plain_name
-from secateur.export.sql_dialects import LINE_BREAK, check_columns, check_names, is_text, split_table
+from secateur.export.sql_dialects import (
+    LINE_BREAK,
+    SqlDialect,
+    TableName,
+    check_columns,
+    check_names,
+    is_text,
+    split_table,
+)
 from secateur.rules.decision_list import Column, ColumnTest, double_limit
 from secateur.tree.columns import MOST_DAYS, STEPS, ColumnParser
+from secateur.tree.tree import Label, Tree
 from secateur.words.conditions import first_beyond, format_threshold
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from secateur.export.sql_dialects import SqlDialect, TableName
-    from secateur.tree.tree import Label, Tree
-
-    Texts = Sequence[str]
-
+Texts = Sequence[str]
 Node: TypeAlias = Any  # the base class of sqlglot's nodes was renamed between its versions
 Make = Callable[[], Node]  # a node has one parent, so each use needs its own
 # Up to so many digits, a decimal becomes the nearest double however a database divides.
@@ -524,7 +527,8 @@ def read_number(own: Make, reading: ColumnParser, dialect: SqlDialect) -> Node:
     def text() -> Node:
         return read_text(own, dialect)
 
-    fits = _matches(text(), reading.plain_pattern, dialect)
+    # Groups without names: databases know no others.
+    fits = _matches(text(), re.sub(r"\(\?P<\w+>", "(", reading.pattern), dialect)
     if reading.is_moment:
         return exp.Case(ifs=[when(fits, _to_moment(text(), reading, dialect))])
     digits = _replace(text(), f"[^0-9{reading.decimal}-]", "", dialect)
@@ -547,9 +551,17 @@ def read_texts_of_other_types(column: Column, own: Make, dialect: SqlDialect, wr
     labels = [label for label in column.labels or () if isinstance(label, str)]
     # A column without a value has a type, too, but says nothing with it.
     case = exp.Case(ifs=[when(is_null(own()), exp.Null())], default=exp.cast(own(), exp.DataType.build(dialect.text)))
+    # The categories that each truth value, and each number, could be.
+    truths = [(TRUTHS[label.strip().lower()], label) for label in labels if label.strip().lower() in TRUTHS]
+    numbers = []
+    for label in labels:
+        with suppress(InvalidOperation):
+            if (number := Decimal(label.strip())).is_finite():
+                numbers.append((float(number), label))
     unclear = []
-    for types, named in ((dialect.truth_type, _name_truths(labels)), (dialect.number_types, _name_numbers(labels))):
-        if named is None:
+    for types, pairs in ((dialect.truth_type, truths), (dialect.number_types, numbers)):
+        named = dict(pairs)
+        if not named or len(named) < len(pairs):
             unclear.append(types)
             continue
         answer = exp.Case(
@@ -558,7 +570,8 @@ def read_texts_of_other_types(column: Column, own: Make, dialect: SqlDialect, wr
         )
         case.append("ifs", when(_is_of_type(own(), types, dialect), answer))
     if unclear:
-        found = "truth values or numbers" if len(unclear) > 1 else "truth values" if named else "numbers"
+        one = "truth values" if dialect.truth_type in unclear else "numbers"
+        found = "truth values or numbers" if len(unclear) > 1 else one
         stop = _stop(own, _tell(column, labels, found), dialect)
         case.append("ifs", when(_is_of_type(own(), "|".join(unclear), dialect), stop))
     return case
@@ -569,24 +582,6 @@ def _tell(column: Column, labels: list[str], found: str) -> str:
         f"The column {column.name!r} holds {found}, but the rules compare texts such as "
         f"{shorten(labels[:SHOWN_LABELS])}: read the table with that column as text."
     )
-
-
-def _name_truths(labels: list[str]) -> dict[bool, str] | None:
-    """Find the category that each truth value must be; None if that is not clear."""
-    named = [(TRUTHS[label.strip().lower()], label) for label in labels if label.strip().lower() in TRUTHS]
-    found = dict(named)
-    return found if found and len(found) == len(named) else None
-
-
-def _name_numbers(labels: list[str]) -> dict[float, str] | None:
-    """Find the category that each number must be; None if that is not clear."""
-    named = []
-    for label in labels:
-        with suppress(InvalidOperation):
-            if (number := Decimal(label.strip())).is_finite():
-                named.append((float(number), label))
-    found = dict(named)
-    return found if found and len(found) == len(named) else None
 
 
 def _equals(own: Node, value: float, dialect: SqlDialect) -> Node:

@@ -130,16 +130,14 @@ def _decide(rules: secateur.Rules, X: Any) -> NDArray[Any]:
     """Give each row the class of the first line whose conditions it satisfies; never by asking the tree."""
     passed = _pass_edges(rules, X)
     holds = np.column_stack([passed[:, list(line.kept_ids)].all(axis=1) for line in rules.lines])  # headings, too
-    decided: NDArray[Any] = rules.tree.classes[rules.class_ids[holds.argmax(axis=1)]]
-    return decided
+    return np.asarray(rules.tree.classes[rules.class_ids[holds.argmax(axis=1)]])
 
 
 def _pass_edges(rules: secateur.Rules, X: Any) -> NDArray[np.bool_]:
     """Whether each row of a matrix of numbers satisfies each edge, by its child node."""
     tree, paths = rules.tree, rules.paths
     left = np.asarray(X, dtype=np.float32)[:, np.maximum(tree.feature, 0)] <= tree.upper
-    found: NDArray[np.bool_] = left[:, paths.parent] == paths.is_left
-    return found
+    return np.asarray(left[:, paths.parent] == paths.is_left)
 
 
 def count_checks(rules: secateur.Rules, X: Any) -> float:

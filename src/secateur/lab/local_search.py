@@ -192,8 +192,7 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         X : array-like of shape (n_rows, n_features)
         """
         leaves = self.apply(X)  # which checks that the tree is fitted
-        labels: NDArray[Any] = self.classes_[self.tree_.leaf_class[leaves]]
-        return labels
+        return self.classes_[self.tree_.leaf_class[leaves]]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class shares: those of the training rows in each row's leaf.
@@ -204,8 +203,7 @@ class LocalSearchTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         """
         leaves = self.apply(X)
         counts: NDArray[np.float64] = np.asarray(self.tree_.counts)[leaves]
-        shares: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
-        return shares
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Find the leaf id of each row.

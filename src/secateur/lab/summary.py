@@ -131,8 +131,7 @@ def expected_aggregate() -> list[dict[str, Any]]:
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
     """Write rows as CSV; numbers keep six digits after the point."""
-    text: str = pd.DataFrame(rows).to_csv(index=False, float_format="%.6f", lineterminator="\n")
-    return text
+    return str(pd.DataFrame(rows).to_csv(index=False, float_format="%.6f", lineterminator="\n"))
 
 
 def _read(name: str) -> list[dict[str, Any]]:

@@ -282,19 +282,16 @@ class Audit:
         if self.per_line.rules.keeps_shares:
             points = f"{100 * self.per_line.rules.tolerance:g} points"
             off = [f"off (another class, or a share more than {points} from its leaf's): {self.off:.2f} %"]
-        covered = f"rows covered by a rule: {self.coverage:.2f} %; by rules that disagree (conflict)"
+        which, rest = "covered by a rule", "; by"
         if self.per_line.rules.is_list:
-            covered = (
-                f"rows decided by a line with conditions: {self.coverage:.2f} %, the others by “otherwise”; covered by "
-            )
-            covered += "rules that disagree (conflict)"
+            which, rest = "decided by a line with conditions", ", the others by “otherwise”; covered by"
         return [
             self.describe_difference(),
             *off,
             f"accuracy {self.accuracy:.2f} % (tree {self.tree_accuracy:.2f} %, change "
             f"{self.delta_accuracy:+.2f} points; always {self.baseline_class} {self.baseline:.2f} %)",
             *self._describe_outcome(),
-            f"{covered}: {self.conflict:.2f} %{limits}",
+            f"rows {which}: {self.coverage:.2f} %{rest} rules that disagree (conflict): {self.conflict:.2f} %{limits}",
             *self._describe_class(),
         ]
 

@@ -417,8 +417,7 @@ def _find_certified_by_rows(
     is_refuted, has_rows = foreign.sum(axis=1) > 0, leaf_counts.sum(axis=1) > 0
     if isinstance(evidence, Evidence) and evidence.is_weighted:  # rows of weight 0 leave no trace in the sums
         return np.array([False if refuted else None for refuted in is_refuted.tolist()], dtype=object)
-    certified: NDArray[np.bool_] = has_rows[paths.rule] & ~is_refuted
-    return certified
+    return np.asarray(has_rows[paths.rule] & ~is_refuted)
 
 
 def _list_known(values: NDArray[np.float64]) -> list[float | None]:

@@ -170,9 +170,7 @@ class Fidelity:
         """Agreement where the model says each class; at the end, if it says any, classes that the rules do not know."""
         sizes = self.counts.sum(axis=0).tolist()
         sizes = sizes if sizes[-1] else sizes[:-1]
-        same = (
-            np.bincount(self.class_ids, self._same, minlength=self.counts.shape[1])[: len(sizes)].astype(int).tolist()
-        )
+        same = np.bincount(self.class_ids, self._same, len(sizes)).astype(int).tolist()
         return tuple(Agreement(n_rows, found) for n_rows, found in zip(sizes, same, strict=True))
 
     @property

@@ -39,13 +39,6 @@ def read_rows(rules: Rules, row: Any) -> Rows:
         return Rows.of(source.decide(rules.tree, Deciding(rules, "explain", lambda rows: rows.matrix)))
 
 
-def find_needed(rules: Rules) -> set[int] | None:
-    """Find the features that decide alone; None if that may be all that the tree asks for."""
-    if not rules.is_exact:
-        return None
-    return {column.feature for column in make_decision_list(rules).columns}
-
-
 def find_unseen(tree: Tree, cells: NDArray[Any], row: Any, place: int = 0) -> dict[int, Any]:
     """Find what a row, at a place of a table, holds where the tree knows no such category; nothing without names."""
     if not any(levels is not None for levels in tree.categories):
@@ -100,7 +93,8 @@ def _fill(rules: Rules, row: Any) -> dict[str, Any]:
     if tree.columns is not None and tree.columns.derived:  # which may need any of them
         return given
     absent = [names[feature] for feature in sorted(asked) if names[feature] not in given]
-    if absent and (needed := find_needed(rules)) is not None:
+    if absent and rules.is_exact:  # else all that the tree asks for may be needed
+        needed = {column.feature for column in make_decision_list(rules).columns}
         absent = [names[feature] for feature in sorted(asked & needed) if names[feature] not in given]
     if absent:
         meant = did_you_mean(absent[0], [name for name in map(str, given) if name not in names])
@@ -122,8 +116,7 @@ def find_covering(rules: Rules, row: NDArray[Any]) -> list[int]:
     covers = np.ones(paths.n_rules, dtype=bool)
     covers[paths.rule[~find_held(rules, row)[paths.links] & ~rules.deleted]] = False
     order = rules.leaves if rules.is_list else rules.ranking
-    found: list[int] = rules.line_of_place[order[covers[order]]].tolist()
-    return found
+    return list(rules.line_of_place[order[covers[order]]].tolist())
 
 
 def find_held(rules: Rules, row: NDArray[Any]) -> NDArray[np.bool_]:
@@ -136,8 +129,7 @@ def find_held(rules: Rules, row: NDArray[Any]) -> NDArray[np.bool_]:
     sets = (start >= 0) & ~missing
     left[sets] = table[start[sets] + values[sets].astype(np.int64)]
     left[missing] = tree.missing_left[missing]
-    held: NDArray[np.bool_] = left[paths.parent] == paths.is_left
-    return held
+    return np.asarray(left[paths.parent] == paths.is_left)
 
 
 def as_value(

@@ -37,11 +37,6 @@ class Spread(NamedTuple):
     low: float  # the least number; NaN without one, and of categories
     high: float  # the largest
 
-    @property
-    def n_known(self) -> float:
-        """Rows with a value."""
-        return float(self.counts[:-1].sum())
-
 
 class ColumnShift(NamedTuple):
     """A column then and now."""
@@ -178,7 +173,8 @@ def _find_units(rules: Rules, now: Mapping[int, Spread], rows: Rows) -> Iterator
     for feature, spread in now.items():
         limits = tree.threshold[(tree.feature == feature) & ~tree.is_leaf]
         low, high = spread.low, spread.high
-        if tree.categories[feature] is not None or spread.n_known < LEAST_ROWS or feature in tree.facts.group_of:
+        n_known = spread.counts[:-1].sum()
+        if tree.categories[feature] is not None or n_known < LEAST_ROWS or feature in tree.facts.group_of:
             continue
         least, most = float(limits.min()), float(limits.max())
         if not (high <= least or low > most) or {low, high} <= {0.0, 1.0}:

@@ -38,7 +38,11 @@ def write_predictions(rules: Rules, table: Any, to: Any) -> int:
         if isinstance(to, (str, os.PathLike)):
             if Path(to).suffix.lower() in OTHER_SUFFIXES:
                 raise InputError(f"Predictions are written as Parquet, not {Path(to).suffix}: name a .parquet file.")
-            _write_parquet(batches, Path(to))
+            import pyarrow.parquet as pq
+
+            with stage_file(Path(to)) as temporary, pq.ParquetWriter(temporary, batches.schema) as writer:
+                for batch in batches:
+                    writer.write_batch(batch)
         elif isinstance(to, tuple) and len(to) == 2 and type(to[0]).__name__ == "DuckDBPyConnection":
             _write_table(batches, *to)
         else:
@@ -74,14 +78,6 @@ class _Predicted:
         for batch in reader.map_rows(add, self.source.schema.names):
             self.n_rows += batch.num_rows
             yield batch
-
-
-def _write_parquet(batches: _Predicted, path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    with stage_file(path) as temporary, pq.ParquetWriter(temporary, batches.schema) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
 
 
 def _write_table(batches: _Predicted, connection: Any, name: str) -> None:

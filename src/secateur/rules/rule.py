@@ -346,8 +346,7 @@ class Rule:
             return [] if deleted else rules.paths.list_path(int(rules.list_layout.nodes[self._section]))
         span = rules.paths.entries(self.place)
         edges = rules.paths.links[span]
-        chosen: list[int] = edges.tolist() if deleted is None else edges[rules.deleted[span] == deleted].tolist()
-        return chosen
+        return list(edges.tolist() if deleted is None else edges[rules.deleted[span] == deleted].tolist())
 
     def __str__(self) -> str:
         return self.words

@@ -344,8 +344,7 @@ def _cut(low: NDArray[np.uint64], high: NDArray[np.uint64], sections: int) -> ND
     span = high - low
     step = np.maximum(span // np.uint64(sections), np.uint64(1))
     offsets = step[:, None] * np.arange(1, sections, dtype=np.uint64)
-    keys: NDArray[np.uint64] = low[:, None] + np.minimum(offsets, span[:, None] - np.uint64(1))
-    return keys
+    return np.asarray(low[:, None] + np.minimum(offsets, span[:, None] - np.uint64(1)))
 
 
 class _Answers:

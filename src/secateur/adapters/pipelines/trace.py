@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -87,8 +88,12 @@ def _trace(step: Any, incoming: list[Trace], width: int | None, numbers: Iterato
             if found is not None:
                 return found
             break
-    made = _count_outputs(step) if width is None else width
-    return [incoming[0].derived(maker) if len(incoming) == 1 else Trace(-1, Shape.DERIVED, maker)] * made
+    if width is None:
+        try:
+            width = len(step.get_feature_names_out())
+        except Exception:  # a foreign step may fail in any way, and then does not say
+            raise UnknownWidthError from None
+    return [incoming[0].derived(maker) if len(incoming) == 1 else Trace(-1, Shape.DERIVED, maker)] * width
 
 
 def check_fitted(step: Any) -> None:
@@ -102,13 +107,6 @@ def check_fitted(step: Any) -> None:
         raise UnsupportedModelError(
             f"The pipeline's {type(step).__name__} is not fitted yet. Call fit on the whole pipeline."
         ) from None
-
-
-def _count_outputs(step: Any) -> int:
-    try:
-        return len(step.get_feature_names_out())
-    except Exception:  # a foreign step may fail in any way, and then does not say
-        raise UnknownWidthError from None
 
 
 # Steps that hold other steps.
@@ -220,19 +218,15 @@ def _compose(step: Any, before: Trace, *, is_exact: bool) -> Trace:
     return before.derived(before.maker if before.shape is Shape.BINNED else maker)
 
 
-def _elementwise(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
-    return [_compose(step, one, is_exact=True) for one in incoming]
-
-
-def _elementwise_rounded(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
-    return [_compose(step, one, is_exact=False) for one in incoming]
+def _elementwise(step: Any, incoming: list[Trace], *_: Any, is_exact: bool = True) -> list[Trace]:
+    return [_compose(step, one, is_exact=is_exact) for one in incoming]
 
 
 def _by_function(step: Any, incoming: list[Trace], *_: Any) -> list[Trace] | None:
     if step.func is None:
         return incoming
     is_known = isinstance(step.func, np.ufunc) and step.func.__name__ in ORDERED_FUNCTIONS
-    return None if step.inverse_func is None and not is_known else _elementwise_rounded(step, incoming)
+    return None if step.inverse_func is None and not is_known else _elementwise(step, incoming, is_exact=False)
 
 
 def _binned(step: Any, incoming: list[Trace], width: int | None, numbers: Iterator[int]) -> list[Trace]:
@@ -323,21 +317,13 @@ def _ordinal(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
 
 def _by_target(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
     n_made = len(step.classes_) if step.target_type_ == "multiclass" else 1
-    return [
-        trace
-        for before, known in zip(incoming, step.categories_, strict=True)
-        for trace in [_coded(step, before, known.tolist(), ())] * n_made
-    ]
+    coded = (_coded(step, *pair, ()) for pair in zip(incoming, step.categories_, strict=True))
+    return [one for one in coded for _ in range(n_made)]
 
 
 def _rare(step: Any, incoming: list[Trace]) -> list[list[Any]]:
     listed = getattr(step, "infrequent_categories_", None) or [None] * len(incoming)
     return [[] if one is None else one.tolist() for one in listed]
-
-
-def _blank_texts(step: Any, incoming: list[Trace], *_: Any) -> list[Trace]:
-    """Trace skrub's CleanNullStrings: some texts, and blank ones, count as missing."""
-    return [_relabelled(one, [*step.null_strings_, "", " "], type(step).__name__) for one in incoming]
 
 
 def _to_float(step: Any, incoming: list[Trace], *_: Any) -> list[Trace] | None:
@@ -370,11 +356,15 @@ STEPS: dict[str, Callable[[Any, list[Trace], int | None, Iterator[int]], list[Tr
     **dict.fromkeys(("ToFloat", "ToFloat32"), _to_float),
     # Numbers to numbers by functions whose last digits need not be in order.
     "FunctionTransformer": _by_function,
-    **dict.fromkeys(("PowerTransformer", "QuantileTransformer", "SquashingScaler"), _elementwise_rounded),
+    **dict.fromkeys(
+        ("PowerTransformer", "QuantileTransformer", "SquashingScaler"), partial(_elementwise, is_exact=False)
+    ),
     # Missing values.
     "SimpleImputer": _imputed,
     "MissingIndicator": _blanks,
-    "CleanNullStrings": _blank_texts,
+    "CleanNullStrings": lambda step, incoming, *_: [
+        _relabelled(one, [*step.null_strings_, "", " "], type(step).__name__) for one in incoming
+    ],
     # Categories.
     "OneHotEncoder": _one_hot,
     "OrdinalEncoder": _ordinal,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.adapters import from_model
 from secateur.adapters.reading import is_ensemble
 from secateur.cli.tables.table_columns import find_reading, set_readings, take_rows, write_labels
+from secateur.cli.tables.table_file import TableFile
 from secateur.cli.tables.training_table import (
     TrainingTable,
     find_column,
@@ -26,16 +29,9 @@ from secateur.results.policy import Policy, parse_policy
 from secateur.rows.encoding import as_label, to_label_types
 from secateur.rows.row_source import GivenRows
 from secateur.rules.making import Split
+from secateur.rules.rules import Rules
 from secateur.simplification import simplify
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.cli.tables.table_file import TableFile
-    from secateur.rules.rules import Rules
-    from secateur.tree.tree import Tree
+from secateur.tree.tree import Tree
 
 DEFAULT_DEPTH = 5
 # The most frequent categories of a column that are told apart; the others count as one.

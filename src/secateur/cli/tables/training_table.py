@@ -5,23 +5,19 @@ Nothing is left out in silence: a sentence tells of every column and of all rows
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.cli.tables.table_columns import Unreadable, cut_column, describe_cut, describe_readings, find_reading
+from secateur.cli.tables.table_file import TableFile
 from secateur.errors import InputError, did_you_mean, shorten
 from secateur.results.measures import CODE_NAME, ID_NAME
 from secateur.rows.encoding import as_label
 from secateur.tree.columns import ColumnParser
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from secateur.cli.tables.table_file import TableFile
 
 # The most different whole numbers that are taken for classes.
 MAX_NUMBER_CLASSES = 30

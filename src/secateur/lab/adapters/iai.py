@@ -135,7 +135,11 @@ def _read_learner(learner: dict[str, Any], X: Any, accepts_missing: bool | None)
             "accepts_missing=True does not fit: the learner's missingdatamode is 'none'. Leave accepts_missing out."
         )
     nodes: list[Any] = learner["tree_"]["nodes"]
-    _check_ids(nodes)
+    if not isinstance(nodes, list) or not nodes:
+        raise FormatError("Expected a list of nodes in tree_.nodes of the IAI JSON, found none. Fit the learner first.")
+    for place, node in enumerate(nodes):
+        if node["id"] != place + 1:
+            raise FormatError(f"Expected node {place + 1} of the IAI JSON to have that id, found {node['id']!r}.")
     features = learner["prb_"]["data"]["features"]
     classes = learner["prb_"]["data"]["target"]["classes"]["levels"]
     if len({isinstance(label, str) for label in classes}) != 1:
@@ -178,14 +182,6 @@ def _read_learner(learner: dict[str, Any], X: Any, accepts_missing: bool | None)
         feature_names=names,
         dtype="float64",
     )
-
-
-def _check_ids(nodes: list[Any]) -> None:
-    if not isinstance(nodes, list) or not nodes:
-        raise FormatError("Expected a list of nodes in tree_.nodes of the IAI JSON, found none. Fit the learner first.")
-    for place, node in enumerate(nodes):
-        if node["id"] != place + 1:
-            raise FormatError(f"Expected node {place + 1} of the IAI JSON to have that id, found {node['id']!r}.")
 
 
 def _children(nodes: list[Any], place: int) -> list[int]:
