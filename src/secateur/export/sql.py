@@ -19,9 +19,10 @@ them. Its result has a few rows for each leaf and class, however many rows the t
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
+from itertools import pairwise
 
 import numpy as np
 from sqlglot import exp
@@ -284,8 +285,7 @@ def audit_to_sql(
     made["place"] = _find_place(source, rules, features)
     if len(asked):
         listed = dict(list_tests(rules, rules.deleted, features, np.array(asked, dtype=np.int64)))
-        tests = [(listed[rule], 1 << bit) for bit, rule in enumerate(asked) if rule in listed]
-        made["covers"] = _add([source.find_first([(asks, bit, "")], default=0) for asks, bit in tests])
+        made["covers"] = _find_covers(source, columns, {1 << bit: listed.get(rule) for bit, rule in enumerate(asked)})
     keys = list(made)
 
     def own(name: str) -> Node:
@@ -352,6 +352,49 @@ def _find_place(source: TypedTable, rules: Rules, features: Sequence[int]) -> No
     splits = np.flatnonzero(~tree.is_leaf).tolist()
     goes_left = dict(list_links(rules, [[int(tree.children_left[node])] for node in splits], features))
     return source.nest(tree, {node: goes_left.get(number) for number, node in enumerate(splits)}, made)
+
+
+def _find_covers(
+    source: TypedTable, columns: Sequence[Column], rules: Mapping[int, Sequence[ColumnTest] | None]
+) -> Node:
+    """Add up the bits of the rules that a row satisfies, given their tests; None is passed by no row.
+
+    A value is looked up once among the limits of its column: it allows some rules, and a row what all its values allow.
+    """
+    asked: dict[int, dict[int, ColumnTest]] = {}
+    for bit, tests in rules.items():
+        for test in tests or ():
+            asked.setdefault(test.column, {})[bit] = test
+    every, masks = sum(bit for bit, tests in rules.items() if tests is not None), []
+    for place, tests_of in sorted(asked.items()):
+        none, labels = ColumnTest(place, (), (), False, False), columns[place].labels
+        allow = partial(_allow, every, tests_of)
+        if labels is None:
+            cuts = {end for test in tests_of.values() for interval in test.intervals for end in interval}
+            ends = list(pairwise(sorted(cuts | {-math.inf, math.inf})))
+            pieces = [none._replace(intervals=(both,)) for both in ends]
+            asks = [none._replace(intervals=((-math.inf, high),)) for _, high in ends[:-1]] + pieces[-1:]
+            found = list(zip(asks, map(allow, pieces), strict=True))
+        else:
+            by_mask: dict[int, list[Label]] = {}
+            for label in labels:
+                by_mask.setdefault(allow(none._replace(labels=(label,))), []).append(label)
+            found = [(none._replace(labels=tuple(some)), mask) for mask, some in by_mask.items()]
+            found.append((none._replace(labels=tuple(labels), unlisted=True), allow(none._replace(unlisted=True))))
+        blank = allow(none._replace(missing=True))
+        masks.append(source.find_first([((test,), mask, "") for test, mask in found], default=blank))
+    return reduce(lambda one, other: exp.BitwiseAnd(this=one, expression=other), masks) if masks else make_number(every)
+
+
+def _allow(every: int, tests_of: Mapping[int, ColumnTest], piece: ColumnTest) -> int:
+    """Leave the bits of the rules whose test all values of a piece of the column pass."""
+
+    def passes(test: ColumnTest) -> bool:
+        if test.unlisted < piece.unlisted or test.missing < piece.missing or not {*piece.labels} <= {*test.labels}:
+            return False
+        return all(any(low <= one and other <= high for low, high in test.intervals) for one, other in piece.intervals)
+
+    return every - sum(bit for bit, test in tests_of.items() if not passes(test))
 
 
 def _find_truth(source: TypedTable, place: int, labels: Sequence[Label]) -> Node:
