@@ -30,7 +30,7 @@ from secateur.methods.covering import (
     sum_prices,
 )
 from secateur.methods.joint_deletion import Budgeted, JointDeletion, JointRows, Written
-from secateur.methods.leaves import CLASSES_ONLY, Allowed, LeafMasks, Stated, list_places, make_mask, pack_flags
+from secateur.methods.leaves import CLASSES_ONLY, LeafMasks, Stated, list_places, make_mask, pack_flags
 from secateur.methods.row_mixture import mix_rows
 from secateur.rows.row_source import GivenRows, ModelTerms, RowSource
 from secateur.rules.editing import find_class, find_features
@@ -40,7 +40,7 @@ from secateur.rules.rules import Rules
 from secateur.tree.paths import Paths
 from secateur.tree.regions import regions_of_links
 from secateur.tree.tree import Tree
-from secateur.words.conditions import count_conditions, read_conditions
+from secateur.words.conditions import count_conditions, count_of, read_conditions
 
 LIST_TOLERANCE = 0.1
 BUDGETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)  # a larger budget goes on where these ended
@@ -119,8 +119,8 @@ def _limit_columns(rules: Rules, form: ListForm, budget: float, rows: GivenRows 
         others = [feature for feature in asked if feature not in dear]
         if not others:
             raise InputError(
-                f"No list that keeps the promise was found that asks {most} columns or fewer; one asks {least}: raise "
-                "max_columns, tolerance or budget, or fit the tree on fewer columns."
+                f"No list that keeps the promise was found that asks {count_of(most, 'column')} or fewer; one asks "
+                f"{least}: raise max_columns, tolerance or budget, or fit the tree on fewer columns."
             )
         dear.add(min(others, key=lambda feature: (-costs.get(feature, 1), asked[feature], feature)))
 
@@ -214,6 +214,7 @@ class _Choosing:
         self.values = rules.make_leaf_values(self.tolerance)
         self._off: dict[tuple[int, Any, int], NDArray[np.bool_]] = {}
         self._floats: dict[int, tuple[float, ...]] = {}  # what is stated, by the id that values keep it under
+        self._inside: dict[bytes, int] = {}
         self._counted: dict[int, NDArray[np.float64]] = {}  # rows of leaves that are met together, by class
 
     def price(self, feature: int) -> float:
@@ -255,7 +256,7 @@ class _Choosing:
         classes = {c: make_mask(np.flatnonzero(paths.leaf_class == c).tolist()) for c in set(self.values.class_ids)}
         for place, class_id in enumerate(self.values.class_ids):
             own = tuple(np.flatnonzero(kept[paths.entries(place)]).tolist())
-            inside = self.masks.inside(self._read_edges(place, ~kept)) & classes[class_id]
+            inside = self._find_inside(place, ~kept) & classes[class_id]
             yield Candidate(class_id, inside, inside, {place: (own, costs[place])})
 
     @cached_property
@@ -347,8 +348,7 @@ class _Choosing:
                 places = one.line.candidate.places
                 begin, end = (0, 0) if spent is None else spent.begin[one.number :][:2]
                 if not self.is_own or (spent is not None and spent.is_deleted[begin:end].any()):
-                    inside = self.masks.inside(self._read_edges(one.line.place, deletions.deleted)) & section
-                    places = list_places(inside)
+                    places = list_places(self._find_inside(one.line.place, deletions.deleted) & section)
                 left.difference_update(places)
                 leaves.append(one.line.place)
                 stated.append(one.stated)
@@ -375,10 +375,13 @@ class _Choosing:
         choice = Choice(rules.deletions, rules.covered_counts)
         return rules.change(making=making, leaves=written, layout=layout, deletions=deletions, choice=choice)
 
-    def _read_edges(self, place: int, deleted: NDArray[np.bool_]) -> list[Allowed]:
-        """Read the edges that the rule of a leaf keeps."""
+    def _find_inside(self, place: int, deleted: NDArray[np.bool_]) -> int:
+        """Find the leaves that the conditions contain which the rule of a leaf keeps; many lists keep the same."""
         span = self.paths.entries(place)
-        return [self.masks.edge(link) for link in self.paths.links[span][~deleted[span]].tolist()]
+        links = self.paths.links[span][~deleted[span]]
+        if links.tobytes() not in self._inside:
+            self._inside[links.tobytes()] = self.masks.inside(map(self.masks.edge, links.tolist()))
+        return self._inside[links.tobytes()]
 
     def _explain(self, deletions: Deletions, written: Sequence[_Kept], spent: Budgeted | None, is_alone: bool) -> None:
         """Mark what lines keep of the paths of their leaves, and why."""

@@ -65,7 +65,7 @@ def test_few_columns_are_asked() -> None:
 
 def test_no_list_of_so_few_columns() -> None:
     rules, _, _ = fit_wine()
-    with pytest.raises(InputError, match="No list that keeps the promise was found that asks 1 columns or fewer"):
+    with pytest.raises(InputError, match="No list that keeps the promise was found that asks 1 column or fewer"):
         rules.prefer({}, max_columns=1)
 
 
