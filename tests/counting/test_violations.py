@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import strategies
+from drawing import further
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_settings import own_settings
@@ -180,7 +181,8 @@ def large() -> tuple[NDArray[np.float64], NDArray[np.int64], DecisionTreeClassif
     return X, y, DecisionTreeClassifier(max_leaf_nodes=200, random_state=0).fit(X, y)
 
 
-@pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 511, 512, 513, 1024, 3000])
+@pytest.mark.drawn
+@pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 513, 1024, *further([511, 512, 3000])])
 def test_blocks_meet_without_a_gap(n_rows: int, large: Any) -> None:
     """Row counts around the word and the block; more tests of a column than are compared at once."""
     X, y, model = large

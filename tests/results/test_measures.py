@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import strategies
+from drawing import further
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -227,11 +228,13 @@ def test_swap_sets_equal_a_count_by_hand() -> None:
     assert RULES.diff(later, X).swaps.gain is None  # type: ignore[union-attr]
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize(
     ("name", "n_times"),
     [
         ("german", 4),
-        *(pytest.param(one, 20, marks=pytest.mark.long) for one in ("german", "cancer", "heart-h", "adult")),
+        *(pytest.param(one, 20, marks=pytest.mark.long) for one in ("german", "cancer", "heart-h")),
+        *further([pytest.param("adult", 20, marks=pytest.mark.long)]),  # twice as long as all others
     ],
 )
 def test_printed_intervals_hold_on_a_fresh_part(name: str, n_times: int, data_dir: str) -> None:

@@ -206,13 +206,9 @@ def test_queries_and_tables_that_are_none(frame: Any, model: Any) -> None:
 
 
 WRITER = """
-import signal, sys
-import pandas as pd
+import pathlib, signal, sys
 import secateur
-from sklearn.tree import DecisionTreeClassifier
-frame = pd.read_parquet(sys.argv[1])
-model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(frame[list("abc")], frame["y"])
-rules = secateur.simplify(model, frame, y="y")
+rules = secateur.Rules.from_json(pathlib.Path(sys.argv[1]).read_text())
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a run in the background does not have
 print("ready", flush=True)
 try:
@@ -225,9 +221,11 @@ except KeyboardInterrupt:
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_or_killed_run_leaves_no_output(how: signal.Signals, frame: Any, tmp_path: Path) -> None:
+def test_a_stopped_or_killed_run_leaves_no_output(how: signal.Signals, frame: Any, model: Any, tmp_path: Path) -> None:
     small = tmp_path / "small.parquet"
     frame.to_parquet(small)
+    rules = tmp_path / "rules.json"
+    rules.write_text(secateur.simplify(model, frame, y="y").to_json())
     many = tmp_path / "many"
     many.mkdir()
     for place in range(400):
@@ -235,7 +233,7 @@ def test_a_stopped_or_killed_run_leaves_no_output(how: signal.Signals, frame: An
     out = tmp_path / "out" / "scored.parquet"
     out.parent.mkdir()
     run = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(small), str(many), str(out)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", WRITER, str(rules), str(many), str(out)], stdout=subprocess.PIPE, text=True
     )
     assert run.stdout is not None
     assert run.stdout.readline() == "ready\n"
