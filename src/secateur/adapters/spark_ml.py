@@ -30,6 +30,8 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -227,9 +229,7 @@ def _read_record(model: Any, record: dict[str, Any]) -> Node:
 def _largest(model: Any, stats: Sequence[float]) -> int:
     """Find the class that Spark predicts: from the counts, or from shares where it is told to make no counts."""
     if not model.getRawPredictionCol() and model.getProbabilityCol():
-        total = 0.0
-        for one in stats:  # one after another, as Spark adds
-            total += one
+        total = reduce(add, stats, 0.0)  # one after another, as Spark adds
         stats = [one / total for one in stats] if total else stats
     return int(np.argmax(stats))
 

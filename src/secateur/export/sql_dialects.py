@@ -13,8 +13,6 @@ Planning: PostgreSQL and SQLite put the expression of a subquery wherever its na
 by the number of rules; they are told not to.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

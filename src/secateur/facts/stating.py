@@ -6,8 +6,6 @@ operator stands between backticks, a label that holds a comma or, in an order, `
 compared as the tree compares them, rounded to its dtype.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -63,7 +61,8 @@ def parse_facts(tree: Tree, groups: Sequence[Group], facts: object, table: Colle
     Facts about other columns of the ``table``, and about those that the tree does not ask for, are noted as unused.
     """
     sentences = list(facts) if is_listing(facts) else [facts]  # type: ignore[call-overload]
-    found = [_parse(_Parser(tree, groups, table), sentence) for sentence in sentences]
+    parser = _Parser(tree, groups, table)
+    found = [parser.parse(sentence) for sentence in sentences]
     parts = {part.name: tuple(one for own in found for one in getattr(own, part.name)) for part in fields(Facts)}
     decimals = dict(parts["decimals"])  # the last one counts
     return Facts(
@@ -73,29 +72,6 @@ def parse_facts(tree: Tree, groups: Sequence[Group], facts: object, table: Colle
             "decimals": tuple((feature, n_decimals) for feature, n_decimals in decimals.items() if n_decimals > 0),
         }
     )
-
-
-def _parse(parser: _Parser, sentence: object) -> Facts:
-    """Read one sentence; a column of whole numbers has 0 decimals here."""
-    if not isinstance(sentence, str):
-        raise ParameterError(
-            f"Expected a fact as text, such as '0 <= bmi <= 100', 'city in {{Paris, Rome}}' or "
-            f"'pregnant = yes => sex = female', found {sentence!r}."
-        )
-    try:
-        if (counted := DECIMALS.match(sentence.strip())) is not None:
-            read = parser.read_decimals(sentence, _unquote(counted.group(1)), int(counted.group(2) or 0))
-            return Facts(decimals=tuple(read.items()))
-        if (ordered := ORDERED.match(sentence.strip())) is not None:
-            return Facts(orders=(parser.read_order(sentence, _unquote(ordered.group(1)), ordered.group(2)),))
-        arrows = list(ARROW.finditer(sentence))
-        halves = [(sentence[: arrow.start()], sentence[arrow.end() :]) for arrow in arrows]
-        known = next((pair for pair in halves if all(parser.can_read(half) for half in pair)), None)
-        if known is not None:
-            return Facts(implications=(parser.read_implication(sentence, *known),))
-        return Facts(claims=(parser.read_claim(sentence),))
-    except _UnaskedError:
-        return Facts(unused=(sentence.strip(),))
 
 
 class _Parser:
@@ -113,16 +89,35 @@ class _Parser:
         for name in table:
             self.subjects.setdefault(name, _Subject(UNASKED, -1, None, Region()))
 
-    def read_decimals(self, sentence: str, name: str, n_decimals: int) -> dict[int, int]:
-        """Map a column to the most decimals that it has."""
+    def parse(self, sentence: object) -> Facts:
+        """Read one sentence; a column of whole numbers has 0 decimals here."""
+        if not isinstance(sentence, str):
+            raise ParameterError(
+                f"Expected a fact as text, such as '0 <= bmi <= 100', 'city in {{Paris, Rome}}' or "
+                f"'pregnant = yes => sex = female', found {sentence!r}."
+            )
+        try:
+            if (counted := DECIMALS.match(sentence.strip())) is not None:
+                return self._read_decimals(sentence, _unquote(counted.group(1)), int(counted.group(2) or 0))
+            if (ordered := ORDERED.match(sentence.strip())) is not None:
+                return Facts(orders=(self._read_order(sentence, _unquote(ordered.group(1)), ordered.group(2)),))
+            for arrow in ARROW.finditer(sentence):
+                halves = sentence[: arrow.start()], sentence[arrow.end() :]
+                if all(any(self._split(OR_MISSING.sub("", half.strip()))) for half in halves):
+                    return Facts(implications=(self._read_implication(sentence, *halves),))
+            return Facts(claims=(self._read_claim(sentence),))
+        except _UnaskedError:
+            return Facts(unused=(sentence.strip(),))
+
+    def _read_decimals(self, sentence: str, name: str, n_decimals: int) -> Facts:
         subject = self._find_subject(name, sentence)
         if subject.labels is not None or n_decimals > MOST_DECIMALS:
             raise ParameterError(
                 f"Cannot read the fact {sentence!r}: expected a column of numbers and at most {MOST_DECIMALS} decimals."
             )
-        return {subject.number: n_decimals}
+        return Facts(decimals=((subject.number, n_decimals),))
 
-    def read_order(self, sentence: str, name: str, ranked: str) -> Order:
+    def _read_order(self, sentence: str, name: str, ranked: str) -> Order:
         """Read which categories of a column are the larger ones."""
         subject = self._find_subject(name, sentence)
         if subject.labels is None or subject.number >= self.n_features:
@@ -140,17 +135,13 @@ class _Parser:
             )
         return Order(subject.number, tuple(found), sentence.strip())
 
-    def can_read(self, text: str) -> bool:
-        """Whether a text asks something of a known column."""
-        return next(self._split(OR_MISSING.sub("", text.strip())), None) is not None
-
-    def read_implication(self, sentence: str, premise: str, conclusion: str) -> Implication:
+    def _read_implication(self, sentence: str, premise: str, conclusion: str) -> Implication:
         first, second = self._read(premise), self._read(conclusion)
         if first.subject == second.subject:
             raise ParameterError(f"The fact {sentence!r} is about one column alone; say what that column may hold.")
         return Implication(first, second)
 
-    def read_claim(self, sentence: str) -> Claim:
+    def _read_claim(self, sentence: str) -> Claim:
         """Read what a sentence says of every row; a bound or a list leaves open whether a value may be missing."""
         claim = self._read(sentence)
         if re.search(r"\bis\s+(not\s+)?missing$", sentence.strip()):

@@ -1,7 +1,5 @@
 """The paper's tables with our numbers beside its own, for a terminal and as Markdown; figures that matplotlib draws."""
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Mapping, Sequence

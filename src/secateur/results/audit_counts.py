@@ -19,6 +19,8 @@ from secateur.rules.lines import Placed, count_struck, find_next_lines, place_ro
 from secateur.rules.rules import Rules
 
 FEW_CELLS = 1 << 16
+Places = NDArray[np.int64]  # of leaves, lines, classes or cells
+Sums = NDArray[np.float64]  # of weights, or of what each row adds, and the numbers that are added up
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +36,11 @@ class CellCounts:
     [2.0, 4.0]
     """
 
-    cells: NDArray[np.int64]
-    counts: NDArray[np.float64]
+    cells: Places
+    counts: Sums
 
     @classmethod
-    def of(
-        cls, cells: NDArray[np.int64], weights: NDArray[np.float64] | None, n_cells: int | None = None
-    ) -> CellCounts:
+    def of(cls, cells: Places, weights: Sums | None, n_cells: int | None = None) -> CellCounts:
         """Count rows, or add up counts, by their cell; without sorting where there are fewer cells than rows."""
         if n_cells is not None and n_cells <= max(len(cells), FEW_CELLS):
             whole = np.bincount(cells, weights=weights, minlength=n_cells).astype(np.float64)
@@ -73,21 +73,21 @@ class AuditCounts:
 
     n_rows: int
     decided: CellCounts  # rows by their leaf, the line that decides them, and their class; see find_cells
-    sums: NDArray[np.float64]  # the numbers that SUMS names
-    by_line: NDArray[np.float64]  # rows of each line, by class, shape (n_lines, n_classes): see Rule.support
-    squares: NDArray[np.float64]  # sums of their squared weights, shape (n_lines,)
+    sums: Sums  # the numbers that SUMS names
+    by_line: Sums  # rows of each line, by class, shape (n_lines, n_classes): see Rule.support
+    squares: Sums  # sums of their squared weights, shape (n_lines,)
     # Of values, for each line, then for each leaf: weights, sums and sums of squares above its value, and of errors;
     # shape (n_lines + n_leaves, 4), of classes (0, 4). With one rule for each leaf, a third part is of the rows that
     # each covers; the first is of those that it decides.
-    targets: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 4)))
+    targets: Sums = field(default_factory=lambda: np.zeros((0, 4)))
     # Of a list, for each line: its rows that would be right, or of values their errors, if it were struck; else empty.
-    struck: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    struck: Sums = field(default_factory=lambda: np.zeros(0))
 
     def total(self, name: str) -> float:
         """Give one of the sums."""
         return float(self.sums[SUMS.index(name)])
 
-    def to_cells(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def to_cells(self) -> tuple[Places, Sums]:
         """List the counts that are not zero, and their places."""
         dense = np.concatenate([self.sums, self.by_line.ravel(), self.squares])
         places = np.flatnonzero(dense)
@@ -97,9 +97,7 @@ class AuditCounts:
         )
 
     @classmethod
-    def from_cells(
-        cls, rules: Rules, n_rows: int, places: NDArray[np.int64], counts: NDArray[np.float64]
-    ) -> AuditCounts:
+    def from_cells(cls, rules: Rules, n_rows: int, places: Places, counts: Sums) -> AuditCounts:
         """Read what :meth:`to_cells` listed, in any order."""
         shape = len(rules.class_ids), rules.tree.n_classes
         dense = np.zeros(len(SUMS) + shape[0] * (shape[1] + 1))
@@ -113,9 +111,7 @@ class AuditCounts:
         return AuditCounts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
-def find_cells(
-    rules: Rules, leaf: NDArray[np.int64], line: NDArray[np.int64], truth: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def find_cells(rules: Rules, leaf: Places, line: Places, truth: Places) -> Places:
     """Number the cells of rows by their leaf, the line that decides them, and their class."""
     return (leaf * len(rules.class_ids) + line) * rules.tree.n_classes + truth
 
@@ -161,13 +157,11 @@ class AuditCounter:
             sums.astype(np.float64),
             by_line,
             squares,
-            _sum_errors(rules, leaf, line, listed) if rules.tree.is_regression else np.zeros((0, 4)),
+            _sum_errors(rules, leaf, line, listed, share) if rules.tree.is_regression else np.zeros((0, 4)),
             self._count_struck(listed, line, share) if rules.is_list else np.zeros(0),
         )
 
-    def _count_struck(
-        self, listed: LabelledRows, line: NDArray[np.int64], share: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _count_struck(self, listed: LabelledRows, line: Places, share: Sums) -> Sums:
         """Add up the rows of each line that the next line which holds would answer rightly; of values, its errors."""
         rules, layout = self.rules, self.rules.list_layout
         is_few = rules.tree.n_classes <= MOST_CLASS_MASKS and rules.paths.n_rules <= MASKED_LEAVES
@@ -183,7 +177,7 @@ class AuditCounter:
         found[layout.rest_lines] = np.nan
         return found
 
-    def _place(self, rows: Rows, truth: NDArray[np.int64] | None) -> tuple[Placed, NDArray[np.float64]]:
+    def _place(self, rows: Rows, truth: Places | None) -> tuple[Placed, Sums]:
         """Find where rows are, and count those of each line by class if these are known."""
         rules, layout = self.rules, self.rules.layout
         is_clear = rules.is_clear or rules.tree.is_regression  # no two classes meet
@@ -197,7 +191,7 @@ class AuditCounter:
             counts += cross(line, truth, np.ones(len(line)), counts.shape)
         return Placed(leaf, line, np.zeros(len(line), dtype=bool), ~is_rest[line]), counts
 
-    def _count_covered(self, listed: LabelledRows) -> NDArray[np.float64]:
+    def _count_covered(self, listed: LabelledRows) -> Sums:
         """Count the rows of each class that satisfy each leaf's rule."""
         rules = self.rules
         widened = rules.paths.count(rules.deleted) > 0
@@ -209,12 +203,9 @@ class AuditCounter:
         return total + part
 
 
-def _sum_errors(
-    rules: Rules, leaf: NDArray[np.int64], line: NDArray[np.int64], listed: LabelledRows
-) -> NDArray[np.float64]:
+def _sum_errors(rules: Rules, leaf: Places, line: Places, listed: LabelledRows, weight: Sums) -> Sums:
     """Add up what targets lie above the values of lines, then of leaves, and how large that is."""
     assert listed.targets is not None
-    weight = np.ones(len(line)) if listed.weights is None else listed.weights
     found = []
     for place, values in ((line, rules.answers), (leaf, rules.leaf_answers)):
         sizes = np.bincount(place, weight * np.abs(listed.targets - values[place]), len(values))
@@ -222,7 +213,7 @@ def _sum_errors(
     return np.concatenate([*found, *([] if rules.is_list else [_sum_covered(rules, listed, weight)])])
 
 
-def _sum_covered(rules: Rules, listed: LabelledRows, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sum_covered(rules: Rules, listed: LabelledRows, weight: Sums) -> Sums:
     """Add up the same over the rows that satisfy each leaf's rule; a row may satisfy several."""
     assert listed.targets is not None
     found = np.zeros((rules.n_lines, 4))
@@ -235,9 +226,7 @@ def _sum_covered(rules: Rules, listed: LabelledRows, weight: NDArray[np.float64]
     return found
 
 
-def cross(
-    one: NDArray[np.int64], other: NDArray[np.int64], weights: NDArray[np.float64], shape: tuple[int, ...]
-) -> NDArray[np.float64]:
+def cross(one: Places, other: Places, weights: Sums, shape: tuple[int, ...]) -> Sums:
     """Add up weights by two numbers."""
     table = np.bincount(one * shape[1] + other, weights=weights, minlength=shape[0] * shape[1])
     return table.astype(np.float64).reshape(shape)

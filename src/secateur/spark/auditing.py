@@ -4,8 +4,6 @@ Tasks audit rules that ask for columns which only a scikit-learn pipeline can ma
 secateur, because Spark plans a statement of hundreds of rules for a minute.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any

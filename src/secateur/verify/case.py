@@ -1,7 +1,5 @@
 """Case: rules as they are checked, with tree and rows walked anew; Verification: what the checks found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal

@@ -3,8 +3,6 @@
 Which number has which check is declared in :mod:`secateur.verify.fields`; the others are named as taken as stated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Make rules of a table in a file: pick its rows and labels, fit a tree or take one, and simplify it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

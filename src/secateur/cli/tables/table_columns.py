@@ -4,8 +4,6 @@
 least nine in ten of its values can be. The others are told of in one go, for all columns, or taken for blanks.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import re
