@@ -98,8 +98,8 @@ def test_held_out_rows_have_no_part_in_the_list() -> None:
 
 @pytest.mark.long
 def test_a_wanted_fidelity_is_r2_and_the_shortest_list_that_folds_allow() -> None:
-    rows, targets = make_friedman1(600, random_state=0)
-    model = GradientBoostingRegressor(random_state=0).fit(rows, targets)
+    rows, targets = make_friedman1(300, random_state=0)
+    model = GradientBoostingRegressor(n_estimators=30, random_state=0).fit(rows, targets)
     lists = [approximate(model, rows, fidelity=wanted, tolerance="0.1sd") for wanted in (0.3, 0.5, 0.7)]
     for made, wanted in zip(lists, (0.3, 0.5, 0.7), strict=True):
         assert made.fidelity is not None
@@ -114,8 +114,8 @@ def test_a_wanted_fidelity_is_r2_and_the_shortest_list_that_folds_allow() -> Non
 @pytest.mark.long
 def test_what_folds_promise_is_near_what_held_out_rows_show() -> None:
     """The list loses some of its tree's R², which a promise by trees alone would leave out."""
-    rows, targets = make_friedman1(4_000, random_state=0)
-    model = GradientBoostingRegressor(random_state=0).fit(rows, targets)
+    rows, targets = make_friedman1(2_000, random_state=0)
+    model = GradientBoostingRegressor(n_estimators=30, random_state=0).fit(rows, targets)
     for tolerance in ("0.1sd", "0.75sd"):
         found = approximate(model, rows, tolerance=tolerance, max_rules=30).fidelity
         assert found is not None

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from drawing import further
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
@@ -128,7 +129,8 @@ def test_the_values_of_held_out_rows_have_no_part_in_the_list_either() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("limit", [1, 2, 5, 20])
+@pytest.mark.drawn
+@pytest.mark.parametrize("limit", [1, 5, *further([2, 20])])
 def test_a_list_has_the_wanted_length(limit: int) -> None:
     data = load_breast_cancer()
     forest = RandomForestClassifier(30, random_state=0).fit(data.data, data.target)
@@ -323,7 +325,7 @@ def test_the_weakest_region_has_enough_rows_and_an_interval_that_allows_for_the_
 @pytest.mark.long
 def test_the_interval_covers_the_fidelity_on_a_large_fresh_sample() -> None:
     """benchmarks/approximate_coverage.py has the large run; this one is small, and the same every time."""
-    large = make_rows(20_000, seed=9)
+    large = make_rows(5_000, seed=9)
     wanted, covered = two_bends(large), 0
     for seed in range(100):
         X = make_rows(120, seed=1_000 + seed)
@@ -738,7 +740,8 @@ def test_a_wide_table_gets_fewer_neighbours(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.drawn
+@pytest.mark.parametrize("seed", [0, *further([1, 2])])
 def test_a_class_that_is_rare_is_found(seed: int) -> None:
     """36 of 5,000 rows: agreement over all rows would be 99 % for saying "no" to everyone."""
     X = np.random.default_rng(seed).normal(size=(5_000, 8))

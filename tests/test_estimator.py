@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import skops.io
+from drawing import draw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import config_context
@@ -77,7 +78,8 @@ def test_it_passes_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 
 @pytest.mark.long
-@parametrize_with_checks(CONFIGURATIONS[1:])
+@pytest.mark.drawn
+@parametrize_with_checks(draw(CONFIGURATIONS[1:], 3))
 def test_it_passes_scikit_learns_checks_however_it_is_set(estimator: Any, check: Any) -> None:
     check(estimator)
 

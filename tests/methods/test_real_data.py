@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import oracles
 import pytest
+from drawing import further
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
 
@@ -54,8 +55,11 @@ def test_mismatch(problem: tuple[Any, Any, Any, Any], tolerance: float) -> None:
     assert deletions(rules) == oracles.delete_mismatch(tree, X, y, None, tolerance)
 
 
-@pytest.mark.parametrize("protect", [True, False])
-@pytest.mark.parametrize("tolerance", [0.0, 0.05, 0.2])
+@pytest.mark.drawn
+@pytest.mark.parametrize(
+    ("tolerance", "protect"),
+    [(0.05, True), (0.2, False), *further([(0.0, True), (0.0, False), (0.05, False), (0.2, True)])],
+)
 def test_faithful(problem: tuple[Any, Any, Any, Any], tolerance: float, protect: bool) -> None:
     model, X, y, tree = problem
     rules = secateur.simplify(model, X, y, method="faithful", tolerance=tolerance, protect=protect, each_leaf=True)

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from drawing import draw
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
@@ -163,7 +164,8 @@ def slow_ranking(rules: secateur.Rules, chosen: list[int]) -> list[int]:
     return sorted(chosen, key=key)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.drawn
+@pytest.mark.parametrize("seed", draw(range(6), 2))
 @pytest.mark.parametrize("many", [False, True])
 def test_the_upper_line_decides_and_is_of_the_class_that_ranks_highest(
     seed: int, many: bool, monkeypatch: pytest.MonkeyPatch

@@ -24,7 +24,7 @@ from secateur.tree.tree import Tree
 
 TABLES = ("german", "adult")
 N_CASES = {"quick": 6, "daily": 20, "thorough": 100}[PROFILE]  # of each table
-N_EDITS = {"quick": 6, "daily": 20, "thorough": 150}[PROFILE]
+N_EDITS = {"quick": 4, "daily": 12, "thorough": 150}[PROFILE]
 
 
 @cache
