@@ -27,6 +27,11 @@ def draw(cases: Iterable[Case], asked: int) -> list[Case]:
     return [every[place] for place in np.sort(np.random.default_rng(0).permutation(len(every))[:n_drawn]).tolist()]
 
 
+def fewer(cases: Iterable[Case]) -> list[Case]:
+    """List all cases, and every third if quick: of a test whose cases are many, or take a while each."""
+    return list(cases)[:: 3 if PROFILE == "quick" else 1]
+
+
 def further(cases: Iterable[Case]) -> list[Case]:
     """List cases that only a thorough run tries, beside those that a test marked ``drawn`` always does."""
     return list(cases) if PROFILE == "thorough" else []

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from drawing import draw, further
+from drawing import draw, fewer, further
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from library_versions import SKLEARN, make_bins
@@ -236,6 +236,7 @@ def test_a_pipeline_simplifies_and_explains() -> None:
     assert rules.explain(X.iloc[[3]]).prediction == explained.prediction
 
 
+@pytest.mark.long
 def test_a_large_unpruned_tree_is_read() -> None:
     generator = np.random.default_rng(0)
     X = pd.DataFrame(generator.normal(size=(30_000, 4)), columns=list("abcd"))
@@ -404,7 +405,7 @@ LOOSE: dict[str, Callable[[], Pipeline]] = {
 }
 
 
-@pytest.mark.parametrize("case", LOOSE)
+@pytest.mark.parametrize("case", fewer(LOOSE))
 def test_a_function_is_read_up_to_its_own_rounding(case: str) -> None:
     X, y = mixed_frame(n_rows=600)
     pipe = quiet_fit(LOOSE[case](), X, y)
@@ -505,7 +506,7 @@ DERIVED: dict[str, tuple[Callable[[], Pipeline], str]] = {
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-@pytest.mark.parametrize("case", DERIVED)
+@pytest.mark.parametrize("case", fewer(DERIVED))
 def test_what_cannot_be_inverted_is_a_column_of_its_own(case: str, library: str) -> None:
     make, remark = DERIVED[case]
     X, y = mixed_frame(n_rows=600)
@@ -763,6 +764,7 @@ def test_monotone_signs_are_carried_to_the_columns() -> None:
     assert tree.monotone.tolist() == [{"share": 1, "age": -1}.get(name, 0) for name in X.columns]
 
 
+@pytest.mark.long
 def test_the_trees_of_a_forest_share_their_columns() -> None:
     X, y = mixed_frame()
     pipe = quiet_fit(everything("ignore"), X, y)
@@ -944,7 +946,7 @@ REJECTED_VALUES: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", [*REJECTED_ROWS, *REJECTED_VALUES])
+@pytest.mark.parametrize("case", fewer([*REJECTED_ROWS, *REJECTED_VALUES]))
 def test_rows_that_the_pipeline_would_not_take_are_rejected(case: str) -> None:
     make, sentence = {**REJECTED_ROWS, **REJECTED_VALUES}[case]
     pipe, X, _ = small_pipe()
@@ -1052,6 +1054,7 @@ def test_a_table_vectorizer_is_read_but_for_dates_and_long_texts(library: str) -
     assert set(tree.categories[4] or ()) >= {"Bern", "Kiel", "Oslo", "Paris", "Rome", "Ulm"}
 
 
+@pytest.mark.long
 def test_a_table_vectorizer_of_numbers_and_words_is_read_exactly() -> None:
     X, y = mixed_frame()
     X = X.drop(columns="when")

@@ -9,6 +9,7 @@ import numpy as np
 import oracles
 import pytest
 import strategies
+from drawing import fewer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
@@ -59,7 +60,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", fewer(FORMS))
 @pytest.mark.parametrize("each_leaf", [True, False])
 def test_blocks_of_every_form_are_covered_alike(form: str, each_leaf: bool) -> None:
     """Several blocks and pieces, the last of them not full; of a wide table the model uses few columns."""

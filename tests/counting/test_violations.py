@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import strategies
-from drawing import further
+from drawing import fewer, further
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_settings import own_settings
@@ -182,7 +182,7 @@ def large() -> tuple[NDArray[np.float64], NDArray[np.int64], DecisionTreeClassif
 
 
 @pytest.mark.drawn
-@pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 513, 1024, *further([511, 512, 3000])])
+@pytest.mark.parametrize("n_rows", fewer([63, 64, 65, 513, 1, 1024, *further([511, 512, 3000])]))
 def test_blocks_meet_without_a_gap(n_rows: int, large: Any) -> None:
     """Row counts around the word and the block; more tests of a column than are compared at once."""
     X, y, model = large
@@ -217,7 +217,7 @@ def of_matrix(large: Any) -> Rules:
     return secateur.simplify(model, X, y, feature_names=list("abcd"), method="mismatch", each_leaf=True)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", fewer(FORMS))
 def test_every_form_of_rows_gives_the_same_rules(form: str, large: Any, of_matrix: Rules) -> None:
     """In masks of 320 rows, filled with 128 at a time."""
     X, y, model = large
@@ -266,6 +266,7 @@ def test_certificates_and_diagnoses_do_not_depend_on_how_rows_are_counted(proble
             assert list(secateur.diagnose(tree, X, labels)) == list(diagnosis)
 
 
+@pytest.mark.long
 def test_rules_that_do_not_fit_into_one_pass_are_counted_in_groups(large: Any) -> None:
     X, y, model = large
     X, y = X[:600], y[:600]

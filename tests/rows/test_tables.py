@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from drawing import fewer
 from polars.testing import assert_frame_equal
 from rows.kinds import KINDS, make_table
 from sklearn.compose import ColumnTransformer
@@ -54,7 +55,7 @@ def fit(frame: pd.DataFrame, **options: Any) -> DecisionTreeClassifier:
     return model.fit(frame[FEATURES], frame["y"], **options)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", fewer(KINDS))
 def test_every_kind_of_table_gives_the_rules_of_the_rows(kind: str, tmp_path: Path) -> None:
     frame = make_frame()
     model = fit(frame)
@@ -241,7 +242,7 @@ def test_evidence_of_files_adds_up(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy frame", "relation", "csv", "glob"])
+@pytest.mark.parametrize("kind", fewer(["pandas", "polars", "lazy frame", "relation", "csv", "glob"]))
 def test_predictions_are_written_beside_the_rows(kind: str, tmp_path: Path) -> None:
     frame = make_frame()
     rules = secateur.simplify(fit(frame), frame, y="y", method="mismatch", each_leaf=True)
