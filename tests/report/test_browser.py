@@ -9,7 +9,9 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,11 @@ import oracles
 import pandas as pd
 import pytest
 import strategies
-from browsing import CHROMIUM, quiet_page, wait_until
+from browsing import CHROMIUM, wait_until
+from drawing import further
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from report.pages import quiet_page
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.pipeline import make_pipeline
@@ -52,8 +56,14 @@ def open_report(browser: Any, tmp_path: Path) -> Iterator[Open]:
     with ExitStack() as stack:
 
         def open_page(rules: Any, *rows: Any, title: str | None = None, **options: Any) -> Any:
+            stack.close()  # the page before is done with, and can be this one
             path = tmp_path / "page.html"
-            make_report(rules, *rows, title=title, target="outcome", budgets=BUDGETS).save(path, force=True)
+            shared = [one for one in ("exact", "faithful", "quinlan") if cancer_rules(one) is rules]
+            if shared and title is None:
+                written = cancer_page(shared[0])
+            else:
+                written = make_report(rules, *rows, title=title, target="outcome", budgets=BUDGETS).to_html()
+            path.write_text(written, encoding="utf-8", errors="replace")
             page = stack.enter_context(quiet_page(browser, path, **options))
             if options.get("java_script_enabled", True):
                 page.evaluate("document.getElementById('analyst').open = true")
@@ -65,17 +75,25 @@ def open_report(browser: Any, tmp_path: Path) -> Iterator[Open]:
         yield open_page
 
 
-PHONE = {"width": 390, "height": 844}
+PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 
+@cache
 def cancer_model_and_rows() -> tuple[DecisionTreeClassifier, pd.DataFrame, pd.Series]:
     data = load_breast_cancer(as_frame=True)
     return DecisionTreeClassifier(max_depth=5, random_state=0).fit(data.data, data.target), data.data, data.target
 
 
-def cancer_rules(**given: Any) -> secateur.Rules:
-    given = {"method": "exact", "each_leaf": True, "class_names": ["malignant", "benign"], **given}
+@cache
+def cancer_rules(method: str = "exact") -> secateur.Rules:
+    given: dict[str, Any] = {"method": method, "each_leaf": True, "class_names": ["malignant", "benign"]}
     return secateur.simplify(*cancer_model_and_rows(), **given)
+
+
+@cache
+def cancer_page(method: str) -> str:
+    """The page of these rules, which many tests open."""
+    return make_report(cancer_rules(method), target="outcome", budgets=BUDGETS).to_html()
 
 
 def lists_of(rules: secateur.Rules) -> list[secateur.Rules]:
@@ -141,7 +159,7 @@ def test_the_first_screen_answers_what_grounds_how_right_against_what_and_how_fa
     path = tmp_path / "page.html"
     make_report(rules, X[1::2], y[1::2], target="diagnosis").save(path)
     right, guess = (model.predict(X[1::2]) == y[1::2]).mean(), (y[1::2] == 1).mean()
-    for size in ({"width": 1280, "height": 900}, PHONE):
+    for size in (DESKTOP, PHONE):
         with quiet_page(browser, path, viewport=size) as page:
             page.screenshot(path=tmp_path / f"first-{size['width']}.png")
             top = page.locator("#answer")
@@ -287,7 +305,7 @@ EFFECT_TERMS = {
 
 def test_the_diagnosis_of_a_leafs_rule_opens_by_keyboard(open_report: Open) -> None:
     data = load_breast_cancer(as_frame=True)
-    rules = cancer_rules(method="faithful")
+    rules = cancer_rules("faithful")
     page = open_report(rules)
     page.locator("#leaves > summary").click()
     buttons = page.locator("#rule-rows .diagnose")
@@ -313,7 +331,7 @@ def test_the_diagnosis_of_a_leafs_rule_opens_by_keyboard(open_report: Open) -> N
 
 
 def test_an_assimilated_rule_says_whose_rule_it_became(open_report: Open) -> None:
-    rules = cancer_rules(method="quinlan")
+    rules = cancer_rules("quinlan")
     expected = {rule.index + 1: rule.assimilated_into for rule in rules if rule.assimilated_into is not None}
     assert 0 in expected.values()
     assert len(set(expected.values())) > 1
@@ -353,7 +371,7 @@ def test_reasons_show_under_the_pointer_and_on_focus(open_report: Open) -> None:
 
 
 def test_rules_of_leaves_can_be_sorted_filtered_and_searched(open_report: Open) -> None:
-    rules = cancer_rules(method="faithful")
+    rules = cancer_rules("faithful")
     page = open_report(rules)
     page.locator("#leaves > summary").click()
     assert shown_leaves(page) == list(range(1, len(rules) + 1))
@@ -456,8 +474,10 @@ IN_AXE = "document => axe.run(document, { resultTypes: ['violations'] })"
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: make axe")
-@pytest.mark.parametrize("size", [{"width": 1280, "height": 900}, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.drawn
+@pytest.mark.parametrize(
+    ("scheme", "size"), [("light", DESKTOP), ("dark", PHONE), *further([("light", PHONE), ("dark", DESKTOP)])]
+)
 def test_axe_finds_no_serious_barrier(browser: Any, tmp_path: Path, scheme: str, size: dict[str, int]) -> None:
     path = tmp_path / "page.html"
     make_report(cancer_rules(), target="outcome").save(path)
@@ -689,7 +709,7 @@ def test_the_tree_is_worked_by_keyboard(open_report: Open) -> None:
 @pytest.mark.parametrize("method", ["exact", "faithful", "quinlan"])
 def test_a_tried_row_gets_what_each_list_says(open_report: Open, method: str) -> None:
     data = load_breast_cancer(as_frame=True)
-    rules = cancer_rules(method=method)
+    rules = cancer_rules(method)
     page = open_report(rules)
     fields = page.evaluate("secateur.data.form.fields")
     rng = np.random.default_rng(0)
@@ -1068,7 +1088,7 @@ def test_the_list_is_laid_out_as_it_is_printed(
     X, y = load_wine(return_X_y=True, as_frame=True)
     model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=3, random_state=0).fit(X, y)
     rules = secateur.simplify(model, X, y, **form)
-    page = open_report(rules, java_script_enabled=java_script_enabled)
+    page = open_report(rules, **{} if java_script_enabled else {"java_script_enabled": False})
     if java_script_enabled:
         show_all_lines(page)
     shown = []
@@ -1088,20 +1108,21 @@ def test_the_list_is_laid_out_as_it_is_printed(
     assert (page.locator("#list .head").count() > 1) == has_sections
 
 
-def test_scripts_write_numbers_as_python_does(browser: Any) -> None:
+def test_scripts_write_numbers_as_python_does(browser: Any, tmp_path: Path) -> None:
     source = (TEMPLATES / "words.js").read_text(encoding="utf-8")
     shares = [k / 16 for k in range(17)] + [k / 999 for k in range(0, 1000, 7)] + [0.0625 + 1e-12, 1e-9, 1 - 1e-9]
     counts = [0, 1, 1200, 2.5, 1234567.5, 12345.25, 0.1 + 0.2, 0.000123456789, 999999.5]
     texts = ["a" * 160, "b" * 161, "c " * 150, "x" * 79 + "  😀" * 60]
     changes = [-0.125, 0.125, 0.375, 0.004, -1.005, 2.675]
-    page = browser.new_page()
-    found = page.evaluate(
-        f"([shares, counts, changes, texts]) => {{ {source}\nreturn [shares.map(share), counts.map(count), "
-        "changes.map(points), shares.map((one) => limits([one, one])), texts.map((one) => squeeze(one, 160)), "
-        "texts.map((one) => shorten(one, 30))]; }",
-        [shares, counts, changes, texts],
-    )
-    page.close()
+    path = tmp_path / "empty.html"
+    path.write_text("<!doctype html>", encoding="utf-8")
+    with quiet_page(browser, path) as page:
+        found = page.evaluate(
+            f"([shares, counts, changes, texts]) => {{ {source}\nreturn [shares.map(share), counts.map(count), "
+            "changes.map(points), shares.map((one) => limits([one, one])), texts.map((one) => squeeze(one, 160)), "
+            "texts.map((one) => shorten(one, 30))]; }",
+            [shares, counts, changes, texts],
+        )
     assert found == [
         *([_unbroken(format_share(one)) for one in shares], [format_count(one) for one in counts]),
         *([_read_points(one) for one in changes], [_read_limits([one, one]) for one in shares]),
@@ -1136,10 +1157,15 @@ def test_the_example_of_a_leaf_can_be_picked(open_report: Open) -> None:
         assert page.locator("#row-answer h3").text_content() == rule.class_name
 
 
-def test_a_tree_of_2000_leaves_opens_and_responds(open_report: Open, tmp_path: Path) -> None:
-    X, y = make_classification(20_000, 20, n_informative=12, flip_y=0.2, random_state=0)
+@cache
+def large_rules() -> tuple[np.ndarray, secateur.Rules]:
+    X, y = make_classification(14_000, 10, n_informative=8, flip_y=0.3, random_state=0)
     model = DecisionTreeClassifier(max_leaf_nodes=2000, random_state=0).fit(X, y)
-    rules = secateur.simplify(model, X, y)
+    return X, secateur.simplify(model, X, y)
+
+
+def test_a_tree_of_2000_leaves_opens_and_responds(open_report: Open, tmp_path: Path) -> None:
+    X, rules = large_rules()
     assert rules.tree_rules == 2000
     page = open_report(rules)
     assert page.locator("#list tr[data-line]").count() == sum(
@@ -1251,21 +1277,30 @@ def test_a_notebook_frame_runs_the_page(browser: Any, tmp_path: Path) -> None:
     frame = page.frame_locator("iframe")
     frame.locator("#analyst > summary").click()
     frame.locator("#slider").fill("0")
-    assert frame.locator("#slider-said").text_content().startswith("Up to ")
+    frame.locator("#slider-said", has_text=re.compile("^Up to ")).wait_for(state="attached")
     page.close()
     assert wrong == []
 
 
-def measured_page(browser: Any, tmp_path: Path, **options: Any) -> tuple[secateur.Rules, Any]:
+@cache
+def write_measured() -> tuple[secateur.Rules, str]:
     data = load_breast_cancer(as_frame=True)
     X, y = data.data, data.target
     model = DecisionTreeClassifier(max_depth=5, min_samples_leaf=5, random_state=0).fit(X[::2], y[::2])
     rules = secateur.simplify(model, X[::2], y[::2], class_names=data.target_names).measure(X[1::2], y[1::2])
+    return rules, make_report(rules, target="diagnosis").to_html()
+
+
+DESK = {"width": 1400, "height": 900}
+
+
+@contextmanager
+def measured_page(browser: Any, tmp_path: Path, size: dict[str, int] = DESK) -> Iterator[tuple[secateur.Rules, Any]]:
+    rules, written = write_measured()
     path = tmp_path / "desk.html"
-    make_report(rules, target="diagnosis").save(path, force=True)
-    page = browser.new_page(**{"viewport": {"width": 1400, "height": 900}, **options})
-    page.goto(path.as_uri())
-    return rules, page
+    path.write_text(written, encoding="utf-8")
+    with quiet_page(browser, path, viewport=size) as page:
+        yield rules, page
 
 
 def split_by_cuts(page: Any, shares: list[float], counts: Any) -> list[Any]:
@@ -1285,107 +1320,104 @@ def test_cut_offs_begin_where_they_separate_the_rows_shown(browser: Any, tmp_pat
         rows = np.concatenate([np.arange(50) < n for n in unseen])
         path = tmp_path / "cuts.html"
         make_report(rules.measure(X, rows)).save(path, force=True)
-        page = browser.new_page()
-        page.goto(path.as_uri())
-        told = page.locator("#cuts-bands b").all_text_contents()
+        with quiet_page(browser, path) as page:
+            told = page.locator("#cuts-bands b").all_text_contents()
         assert (told[0], told[2]) == (f"let pass {passes}", f"flag as back {flags}"), unseen
-        page.close()
 
 
 def test_the_desk_shows_list_case_and_cut_offs_at_once(browser: Any, tmp_path: Path) -> None:
-    rules, page = measured_page(browser, tmp_path)
-    for part in ("#cuts-bands", "#list tr[data-line='0']", "#row-answer", "#field-0"):
-        box = page.locator(part).bounding_box()
-        assert box is not None
-        assert box["y"] + box["height"] <= 900, part
-    assert not page.locator("#tree").is_visible()
-    counts = rules.unseen_counts
-    assert counts is not None
-    shown = page.locator("#list .decides b.count").all_text_contents()
-    assert shown == [f"{own:.0f} of {own + other:.0f}" for own, other in counts.tolist()]
-    shares = [line.share if line.class_id == 0 else 1 - line.share for line in rules.lines if line.share is not None]
-    base, (let_pass, _, flagged) = counts[:, 0].sum() / counts.sum(), split_by_cuts(page, shares, counts)
-    assert let_pass[0] / let_pass.sum() <= base / 2
-    assert flagged[0] / flagged.sum() >= min(2 * base, 0.5)
-    for low, high in ((10, 50), (0, 100), (40, 41)):
-        page.locator("#cuts-low").fill(str(low))
-        page.locator("#cuts-high").fill(str(high))
-        page.locator("#cuts-low").fill(str(low))
-        bands = [0 if part <= low / 100 else 2 if part >= high / 100 else 1 for part in shares]
-        rows = [sum(counts[place] for place, one in enumerate(bands) if one == band) for band in range(3)]
-        told = page.locator("#cuts-bands b").all_text_contents()
-        assert [int(text.rsplit(" ", 1)[1]) for text in told] == [int(np.sum(one)) for one in rows]
-        missed, total = 0 if np.ndim(rows[0]) == 0 else int(rows[0][0]), int(counts[:, 0].sum())
-        flagged = 0 if np.ndim(rows[2]) == 0 else int(rows[2][1])
-        said = page.locator("#cuts-said").text_content()
-        assert said.startswith(f"misses {missed} of {total} malignant · flags {flagged} that are not")
-        by_hand = int(np.sum(rows[1]))
-        not_priced = f", looking at {by_hand} by hand not counted" if by_hand else ""
-        assert said.endswith(f"cost {5 * missed + flagged:,}{not_priced}")
-    answered = page.evaluate(
-        "(({ line }) => secateur.listNow().lines[line].share)(secateur.decide(secateur.entries()))"
-    )
-    assert answered is not None
-    assert page.locator("#row-answer .action").text_content() in (
-        " → let pass",
-        " → look by hand",
-        " → flag as malignant",
-    )
-    assert page.locator("#said-first").text_content() == page.locator("#said-right").text_content().split("\n")[0]
-    piles = [one.get_attribute("class") for one in page.locator("#list tr[data-line] th").all()]
-    assert piles == [f"pile band-{bands[place]}" for place in range(rules.n_lines)]
-    assert page.locator(".example-only").is_visible()  # until a person types
-    page.locator("#field-0").fill("1")
-    assert not page.locator(".example-only").is_visible()
-    page.close()
+    with measured_page(browser, tmp_path) as (rules, page):
+        for part in ("#cuts-bands", "#list tr[data-line='0']", "#row-answer", "#field-0"):
+            box = page.locator(part).bounding_box()
+            assert box is not None
+            assert box["y"] + box["height"] <= 900, part
+        assert not page.locator("#tree").is_visible()
+        counts = rules.unseen_counts
+        assert counts is not None
+        shown = page.locator("#list .decides b.count").all_text_contents()
+        assert shown == [f"{own:.0f} of {own + other:.0f}" for own, other in counts.tolist()]
+        shares = [
+            line.share if line.class_id == 0 else 1 - line.share for line in rules.lines if line.share is not None
+        ]
+        base, (let_pass, _, flagged) = counts[:, 0].sum() / counts.sum(), split_by_cuts(page, shares, counts)
+        assert let_pass[0] / let_pass.sum() <= base / 2
+        assert flagged[0] / flagged.sum() >= min(2 * base, 0.5)
+        for low, high in ((10, 50), (0, 100), (40, 41)):
+            page.locator("#cuts-low").fill(str(low))
+            page.locator("#cuts-high").fill(str(high))
+            page.locator("#cuts-low").fill(str(low))
+            bands = [0 if part <= low / 100 else 2 if part >= high / 100 else 1 for part in shares]
+            rows = [sum(counts[place] for place, one in enumerate(bands) if one == band) for band in range(3)]
+            told = page.locator("#cuts-bands b").all_text_contents()
+            assert [int(text.rsplit(" ", 1)[1]) for text in told] == [int(np.sum(one)) for one in rows]
+            missed, total = 0 if np.ndim(rows[0]) == 0 else int(rows[0][0]), int(counts[:, 0].sum())
+            flagged = 0 if np.ndim(rows[2]) == 0 else int(rows[2][1])
+            said = page.locator("#cuts-said").text_content()
+            assert said.startswith(f"misses {missed} of {total} malignant · flags {flagged} that are not")
+            by_hand = int(np.sum(rows[1]))
+            not_priced = f", looking at {by_hand} by hand not counted" if by_hand else ""
+            assert said.endswith(f"cost {5 * missed + flagged:,}{not_priced}")
+        answered = page.evaluate(
+            "(({ line }) => secateur.listNow().lines[line].share)(secateur.decide(secateur.entries()))"
+        )
+        assert answered is not None
+        assert page.locator("#row-answer .action").text_content() in (
+            " → let pass",
+            " → look by hand",
+            " → flag as malignant",
+        )
+        assert page.locator("#said-first").text_content() == page.locator("#said-right").text_content().split("\n")[0]
+        piles = [one.get_attribute("class") for one in page.locator("#list tr[data-line] th").all()]
+        assert piles == [f"pile band-{bands[place]}" for place in range(rules.n_lines)]
+        assert page.locator(".example-only").is_visible()  # until a person types
+        page.locator("#field-0").fill("1")
+        assert not page.locator(".example-only").is_visible()
 
 
 def test_a_case_is_asked_only_what_is_needed_and_answered_when_certain(browser: Any, tmp_path: Path) -> None:
-    rules, page = measured_page(browser, tmp_path)
-    fields = page.evaluate("secateur.data.form.fields")
-    data, rng = load_breast_cancer(), np.random.default_rng(0)
-    for row in data.data[::60]:
-        page.locator("#case-new").click()
-        known: dict[int, float] = {}
-        while page.locator(".field.next").count():
-            place = int(page.locator(".field.next").get_attribute("data-field"))
-            assert place not in known, "nothing is asked twice"
-            known[place] = float(np.float32(row[fields[place]["features"][0]]))
-            page.locator(f"#field-{place}").fill(repr(known[place]))
-            assert len(known) <= len(fields)
-        label = rules.tree.class_names[int(rules.predict([row])[0])]
-        assert page.locator("#row-answer h3").text_content() == label
-        for _ in range(20):  # no completion gets another answer
-            other = data.data[rng.integers(len(data.data))].copy()
-            for place, value in known.items():
-                other[fields[place]["features"][0]] = value
-            assert rules.predict([other])[0] == rules.predict([row])[0]
-    page.close()
+    with measured_page(browser, tmp_path) as (rules, page):
+        fields = page.evaluate("secateur.data.form.fields")
+        data, rng = load_breast_cancer(), np.random.default_rng(0)
+        for row in data.data[::60]:
+            page.locator("#case-new").click()
+            known: dict[int, float] = {}
+            while page.locator(".field.next").count():
+                place = int(page.locator(".field.next").get_attribute("data-field"))
+                assert place not in known, "nothing is asked twice"
+                known[place] = float(np.float32(row[fields[place]["features"][0]]))
+                page.locator(f"#field-{place}").fill(repr(known[place]))
+                assert len(known) <= len(fields)
+            label = rules.tree.class_names[int(rules.predict([row])[0])]
+            assert page.locator("#row-answer h3").text_content() == label
+            for _ in range(20):  # no completion gets another answer
+                other = data.data[rng.integers(len(data.data))].copy()
+                for place, value in known.items():
+                    other[fields[place]["features"][0]] = value
+                assert rules.predict([other])[0] == rules.predict([row])[0]
 
 
 def test_a_locked_column_stays_and_a_link_and_a_letter_hold_the_case(browser: Any, tmp_path: Path) -> None:
-    _, page = measured_page(browser, tmp_path)
-    entries = page.evaluate("secateur.entries()")
-    ways = page.evaluate("secateur.nearestChanges(secateur.entries())")
-    moved = ways[0]["changes"][0]["place"]
-    page.locator(f"#field-{moved}-lock").check()
-    for way in page.evaluate("secateur.nearestChanges(secateur.entries())"):
-        assert moved not in [change["place"] for change in way["changes"]]
-    page.locator(f"#field-{moved}").fill("99999")
-    assert "Outside the training range" in page.locator("#row-said").inner_text()
-    page.locator("#case-link").click()
-    address = page.evaluate("location.href")
-    assert "#case=" in address
-    other = browser.new_page()
-    other.goto(address)
-    entries[moved] = 99999
-    assert other.evaluate("secateur.entries()") == entries
-    other.close()
-    page.locator("#case-letter").click()
-    letter = page.locator("#letter-text").input_value()
-    assert letter.startswith(f"Answer: {page.locator('#row-answer h3').text_content()}")
-    assert 1 <= letter.partition("The answer would")[0].count("\n- ") <= 5
-    page.close()
+    with measured_page(browser, tmp_path) as (_, page):
+        entries = page.evaluate("secateur.entries()")
+        ways = page.evaluate("secateur.nearestChanges(secateur.entries())")
+        moved = ways[0]["changes"][0]["place"]
+        page.locator(f"#field-{moved}-lock").check()
+        for way in page.evaluate("secateur.nearestChanges(secateur.entries())"):
+            assert moved not in [change["place"] for change in way["changes"]]
+        page.locator(f"#field-{moved}").fill("99999")
+        assert "Outside the training range" in page.locator("#row-said").inner_text()
+        page.locator("#case-link").click()
+        address = page.evaluate("location.href")
+        assert "#case=" in address
+        other = browser.new_page()
+        other.goto(address)
+        entries[moved] = 99999
+        assert other.evaluate("secateur.entries()") == entries
+        other.close()
+        page.locator("#case-letter").click()
+        letter = page.locator("#letter-text").input_value()
+        assert letter.startswith(f"Answer: {page.locator('#row-answer h3').text_content()}")
+        assert 1 <= letter.partition("The answer would")[0].count("\n- ") <= 5
 
 
 def test_a_letter_of_the_page_writes_signs_as_words(open_report: Open) -> None:
@@ -1404,27 +1436,28 @@ def test_a_letter_of_the_page_writes_signs_as_words(open_report: Open) -> None:
 def test_the_line_that_the_first_screen_names_is_marked_in_the_list(
     browser: Any, tmp_path: Path, size: dict[str, int]
 ) -> None:
-    rules, page = measured_page(browser, tmp_path, viewport=size)
-    ranked = [
-        (float(share), place)
-        for place, (share, rows) in enumerate(zip(rules.shares[:, 0], rules.unseen.support, strict=True))
-        if rows >= 5
-    ]
-    top = [place for share, place in ranked if f"{share:.1%}" == f"{max(ranked)[0]:.1%}"]
-    said = page.locator("#said-top")
-    numbers = re.match(r"Lines? ([\d, and]+?) states? the highest probability", said.text_content())
-    assert numbers is not None
-    assert [int(one) - 1 for one in re.findall(r"\d+", numbers[1])] == top
-    assert said.bounding_box()["y"] + said.bounding_box()["height"] < size["height"]
-    marked = page.locator("#list tr[data-line]:has(.top-mark)")
-    show_all_lines(page)
-    assert [int(one.get_attribute("data-line")) for one in marked.all()] == top
-    assert set(marked.locator(".top-mark").all_text_contents()) == {"highest probability of malignant"}
-    said.locator("a").click()
-    assert page.locator(f"#list tr[data-line='{top[0]}'] .why-line").evaluate("one => one === document.activeElement")
-    box = page.locator(f"#at-{top[0] + 1}").bounding_box()
-    assert 0 <= box["y"] < size["height"]
-    page.close()
+    with measured_page(browser, tmp_path, size) as (rules, page):
+        ranked = [
+            (float(share), place)
+            for place, (share, rows) in enumerate(zip(rules.shares[:, 0], rules.unseen.support, strict=True))
+            if rows >= 5
+        ]
+        top = [place for share, place in ranked if f"{share:.1%}" == f"{max(ranked)[0]:.1%}"]
+        said = page.locator("#said-top")
+        numbers = re.match(r"Lines? ([\d, and]+?) states? the highest probability", said.text_content())
+        assert numbers is not None
+        assert [int(one) - 1 for one in re.findall(r"\d+", numbers[1])] == top
+        assert said.bounding_box()["y"] + said.bounding_box()["height"] < size["height"]
+        marked = page.locator("#list tr[data-line]:has(.top-mark)")
+        show_all_lines(page)
+        assert [int(one.get_attribute("data-line")) for one in marked.all()] == top
+        assert set(marked.locator(".top-mark").all_text_contents()) == {"highest probability of malignant"}
+        said.locator("a").click()
+        assert page.locator(f"#list tr[data-line='{top[0]}'] .why-line").evaluate(
+            "one => one === document.activeElement"
+        )
+        box = page.locator(f"#at-{top[0] + 1}").bounding_box()
+        assert 0 <= box["y"] < size["height"]
 
 
 def count_printed(page: Any, path: Path) -> int:
@@ -1442,25 +1475,19 @@ def test_a_list_of_64_leaves_prints_on_one_page_beside_its_case(
     rules = secateur.simplify(model, X, y, feature_names=names, class_names=["repaid", "default"], **given)
     path = tmp_path / "long.html"
     make_report(rules, target="outcome").save(path)
-    page = browser.new_page()
-    page.goto(path.as_uri())
-    assert count_printed(page, tmp_path / "long.pdf") == 2
-    assert page.locator("#list tr[data-line]").count() == rules.n_lines >= 36
-    page.emulate_media(media="print")
-    sizes = page.locator("#list .asks").evaluate_all("all => all.map((e) => parseFloat(getComputedStyle(e).fontSize))")
-    assert min(sizes) >= 7 * 96 / 72 - 0.01  # points
-    page.close()
+    with quiet_page(browser, path) as page:
+        assert count_printed(page, tmp_path / "long.pdf") == 2
+        assert page.locator("#list tr[data-line]").count() == rules.n_lines >= 36
+        page.emulate_media(media="print")
+        own = "all => all.map((e) => parseFloat(getComputedStyle(e).fontSize))"
+        sizes = page.locator("#list .asks").evaluate_all(own)
+        assert min(sizes) >= 7 * 96 / 72 - 0.01  # points
 
 
 def test_the_list_and_the_case_print_on_two_pages_and_2000_leaves_on_five(browser: Any, tmp_path: Path) -> None:
-    _, page = measured_page(browser, tmp_path)
-    assert count_printed(page, tmp_path / "desk.pdf") == 2
-    page.close()
-    X, y = make_classification(6000, 10, n_informative=8, flip_y=0.3, random_state=0)
-    model = DecisionTreeClassifier(max_leaf_nodes=1500, random_state=0).fit(X, y)
+    with measured_page(browser, tmp_path) as (_, page):
+        assert count_printed(page, tmp_path / "desk.pdf") == 2
     path = tmp_path / "large.html"
-    make_report(secateur.simplify(model, X, y)).save(path)
-    page = browser.new_page()
-    page.goto(path.as_uri())
-    assert count_printed(page, tmp_path / "large.pdf") <= 5
-    page.close()
+    make_report(large_rules()[1]).save(path)
+    with quiet_page(browser, path) as page:
+        assert count_printed(page, tmp_path / "large.pdf") <= 5

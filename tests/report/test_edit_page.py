@@ -31,7 +31,7 @@ from secateur.words.plain_words import format_asked
 pytest.importorskip("playwright.sync_api", reason="playwright drives the browser and is not installed")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
 
-N_EDITS = {"quick": 10, "daily": 30, "thorough": 150}[PROFILE]  # journals of each table
+N_EDITS = {"quick": 10, "daily": 12, "thorough": 150}[PROFILE]  # journals of each table
 
 PRICE = """(journal) => {
   try {
