@@ -84,8 +84,8 @@ def test_a_tolerance_that_is_wide_beside_a_rare_class_is_told() -> None:
     model = DecisionTreeClassifier(max_depth=4, min_samples_leaf=50, random_state=0).fit(X, y)
     measured = [secateur.simplify(model, X, y, tolerance=one) for one in (0.1, 0.02)]
     told = re.search(
-        r"The list loses probabilities: its AUC is (0\.\d{3}) lower than the tree's; a tolerance below 0\.1, such as "
-        r"(0\.\d+), keeps more\.",
+        r"The list is coarser than the tree: its AUC is (0\.\d{3}) lower than the tree's; a tolerance below 0\.1, such "
+        r"as (0\.\d+), keeps more\.",
         str(measured[0]),
     )
     assert told is not None
@@ -95,9 +95,9 @@ def test_a_tolerance_that_is_wide_beside_a_rare_class_is_told() -> None:
     assert float(told[1]) == round(found.tree_auc - found.auc, 3)
     assert float(told[2]) == float(f"{np.mean(y == 'ill') / 2:.1g}")
     assert narrow.tree_auc - narrow.auc < found.tree_auc - found.auc
-    assert "loses probabilities" not in str(measured[1])
+    assert "is coarser" not in str(measured[1])
     # Classes alone are what was asked for.
-    assert "loses probabilities" not in str(secateur.simplify(model, X, y, tolerance=1))
+    assert "is coarser" not in str(secateur.simplify(model, X, y, tolerance=1))
 
 
 def test_lists_that_are_no_better_than_a_guess_say_so_wherever_they_are_printed() -> None:

@@ -162,7 +162,7 @@ def test_few_rows_are_no_verdict() -> None:
 def test_what_is_stated_of_another_class_is_not_promised_with_three_classes() -> None:
     X, y = load_iris(return_X_y=True)
     model = DecisionTreeClassifier(max_leaf_nodes=6, random_state=0).fit(X, y)
-    kept = "kept within 10 points of every leaf that the line answers for"
+    kept = "kept within 10 points of each"
     assert kept in str(secateur.simplify(model, X, y))
     assert kept not in str(secateur.simplify(model, X, y, of=1))
     assert kept in str(secateur.simplify(_two(X, y), X, y == 1, of=1))

@@ -237,6 +237,7 @@ def draw_audits(n_audits: int) -> Iterator[tuple[Audit, Audit]]:
         yield against_training, rules.audit(*second, since=against_training)
 
 
+@pytest.mark.long
 def test_only_an_earlier_audit_keeps_false_alarms_rare_and_the_other_comparison_says_so() -> None:
     """Nothing changes here but the rows. Against training rows a fall is found all the same: trees are fitted."""
     audits = list(draw_audits(100))
@@ -252,6 +253,7 @@ def test_only_an_earlier_audit_keeps_false_alarms_rare_and_the_other_comparison_
         assert not any("flatter" in note for note in fair.per_line.notes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spread", [0.3, 1.0])
 def test_with_weights_false_alarms_stay_rare(spread: float) -> None:
     """The test of effective rows is approximate; by simulation, it alarms less often than it may."""

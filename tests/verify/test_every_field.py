@@ -283,6 +283,7 @@ def test_the_files_hold_and_every_field_is_declared(form: str) -> None:
     assert isinstance(found, tuple), found
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 @pytest.mark.parametrize("form", FORMS)
 def test_a_change_of_every_field_is_noticed(form: str) -> None:
@@ -290,7 +291,7 @@ def test_a_change_of_every_field_is_noticed(form: str) -> None:
     for path, same in fields_of(form).items():
         # What is checked alike in many forms is changed in some of those that have it, the first among them.
         having = [other for other in FORMS if path in fields_of(other)]
-        in_all = 6 if PROFILE == "quick" or path.startswith("tree") else 3
+        in_all = 6 if path.startswith("tree") else 3
         share = 1 if PROFILE == "thorough" or len(having) < 4 else in_all
         if having.index(form) % share == 0:
             chosen += draw(same, 1)
