@@ -528,7 +528,7 @@ def test_names_of_activations_are_unique_and_read_as_rules() -> None:
 @pytest.mark.parametrize("library", [pd, pl])
 def test_text_without_an_encoder_is_one_sentence(library: Any) -> None:
     frame = library.DataFrame({"age": [1, 2, 3, 4], "ward": ["A", "B", "A", "B"]})
-    with pytest.raises(InputError, match="Column 'ward' holds text, but the tree takes numbers: put an encoder"):
+    with pytest.raises(InputError, match="Column 'ward' holds text, but the tree takes numbers: encode it first"):
         RuleClassifier().fit(frame, [0, 1, 0, 1])
 
 

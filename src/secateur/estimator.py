@@ -571,8 +571,9 @@ def _reject_text(X: Any) -> None:
     for name, kind in nw.from_native(X).schema.items():
         if kind in (nw.String, nw.Categorical, nw.Enum):
             raise InputError(
-                f"Column {name!r} holds text, but the tree takes numbers: put an encoder before it, such as "
-                "RuleClassifier(make_pipeline(OneHotEncoder(), DecisionTreeClassifier()))."
+                f"Column {name!r} holds text, but the tree takes numbers: encode it first, such as by RuleClassifier("
+                f"make_pipeline(make_column_transformer((OneHotEncoder(), [{name!r}]), remainder='passthrough'), "
+                "DecisionTreeClassifier()))."
             )
 
 

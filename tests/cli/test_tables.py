@@ -114,7 +114,7 @@ def test_what_rules_of_leaves_change_is_told_beside_the_guarantee_of_their_metho
     told, audit = one_line(shown), content["audit"]
     assert f"Right for {audit['accuracy']:.1f} % of 100 unseen rows" in told
     differs = f"{100 - audit['agreement']:.1f} %"
-    assert f"The answer differs from the tree's on {differs} of these rows; on new rows, " in told
+    assert f"The answer differs from the tree's on {differs} of 100 unseen rows; on new rows, " in told
     assert "An independent check recounted the training rows." in told
     assert f"Guarantee: {content['guarantee']}" in told
     assert "no answer changes" not in told
@@ -138,7 +138,10 @@ def test_simplify_prints_a_short_list(file: str, budget: str, files: Path) -> No
         "Compared with the tree, no answer changes, and no probability moves by more than 10 points, for any possible "
     )
     assert (kept in told) == (budget == "0")
-    spent = "At most 2 % of the training rows, of all and of each class, get another class than from the tree, or a "
+    spent = (
+        "At most 2 % of the training rows, of all and of each class that the tree predicts, get another class than "
+        "from the tree, or a "
+    )
     assert (spent in told) == (budget != "0")
     assert len(rules.sections) > 1
     size = f"{rules.n_lines} lines in {len(rules.sections)} sections with {rules.n_conditions} conditions"

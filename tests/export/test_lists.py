@@ -165,10 +165,10 @@ def test_the_text_reads_like_this() -> None:
         "the share in all rows). AUC 0.976 (tree 0.988).",
         "Line 4 states the highest probability, 99.4 %: 179 of its 181 training rows are malignant.",
         "New rows usually do worse than training rows: measure(X_new, y_new) counts them.",
-        "At most 2 % of the training rows, of all and of each class, get another class than from the tree, or a share "
-        "more than 10 points away; on new rows that may be more.",
-        "“States” is the probability of malignant that the list gives a row: the share in training, kept within 10 "
-        "points of every leaf that the line answers for.",
+        "At most 2 % of the training rows, of all and of each class that the tree predicts, get another class than "
+        "from the tree, or a share more than 10 points away; on new rows that may be more.",
+        "“States” is the probability of malignant that the list gives a row: the share in training in all leaves "
+        "that the line answers for, rows of earlier lines included, kept within 10 points of each.",
     ]
 
 

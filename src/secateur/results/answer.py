@@ -85,7 +85,9 @@ def _warn_of_tolerance(rules: Rules, found: Measures) -> str | None:
             f"it states {format_share(stated)} {found.names[found.of]} on average, where {format_share(share)} are"
         ]
     smaller = f"a tolerance below {rules.tolerance:.6g}, such as {min(rules.tolerance, share) / 2:.1g}"
-    return f"The list loses probabilities: {' and '.join(told)}; {smaller}, keeps more." if told and share else None
+    return (
+        f"The list is coarser than the tree: {' and '.join(told)}; {smaller}, keeps more." if told and share else None
+    )
 
 
 def _describe_value_measures(rules: Rules) -> list[str]:
@@ -135,9 +137,12 @@ def describe_classes(
 def describe_measured(audit: Audit, rows: str) -> str:
     """Say the same of audited rows."""
     if audit.is_of_values:
-        rmse, mae, by_tree, guess = (format_amount(getattr(audit, n)) for n in ("rmse", "mae", "tree_rmse", "baseline"))
-        told = f"Off by {mae} on average, {rmse} root mean square (the tree: {by_tree}), on {rows}"
-        return f"{told}; always saying their mean is off by {guess}."
+        names = ("mae", "tree_mae", "rmse", "tree_rmse", "baseline")
+        mae, by_tree, rmse, tree_rmse, guess = (format_amount(getattr(audit, name)) for name in names)
+        told = (
+            f"Off by {mae} on average (the tree: {by_tree}), {rmse} root mean square (the tree: {tree_rmse}), on {rows}"
+        )
+        return f"{told}; always saying their mean is off by {guess} root mean square."
     shares = audit.accuracy / 100, audit.baseline / 100, audit.tree_accuracy / 100
     return describe_accuracy(shares[0], rows, audit.baseline_class, *shares[1:])
 
@@ -160,11 +165,13 @@ def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit |
     moved = f", or a share more than {points} away" if rules.keeps_shares else ""
     weighted = " (by weight)" if rules.is_weighted else ""
     allowed = (
-        f"At most {100 * rules.budget:.6g} % of the training rows{weighted}, of all and of each class, get "
-        f"another class than from the tree{moved}"
+        f"At most {100 * rules.budget:.6g} % of the training rows{weighted}, of all and of each class that the "
+        f"tree predicts, get another class than from the tree{moved}"
     )
     if audit is not None:
-        measured = describe_difference(100.0 - audit.agreement, "these rows", audit.difference_interval)
+        measured = describe_difference(
+            100.0 - audit.agreement, count_of(audit.n_rows, "unseen row"), audit.difference_interval
+        )
         return f"{allowed}. {measured}" if rules.budget else measured
     if rules.budget:
         return f"{allowed}; on new rows that may be more."
@@ -258,7 +265,7 @@ def _warn_of_labels(own: NDArray[np.float64], counted: NDArray[np.float64], said
 FIRST_DECIDES = "The first line that holds decides."
 SECTION_FIRST = "Find the section of a row; in it, the first line that holds decides."
 STATES = "“States” is the probability of {name} that the list gives a row: the share in training{kept}."
-KEPT = ", kept within {points} points of every leaf that the line answers for"
+KEPT = " in all leaves that the line answers for, rows of earlier lines included, kept within {points} points of each"
 OF_ITS_LEAVES = ", the share of its leaves"
 OF_LEAVES = (
     "“The share of its leaves” is within {points:g} points of that of every leaf that the line stands for; within the "

@@ -459,8 +459,10 @@ class SwapSet:
             shown = ", ".join(f"{place:,}" for place in one.examples)
             old, new = (self.names.get(answer, answer) for answer in (one.old, one.new))
             told.append(f"  {old} to {new}: {count_of(one.rows, 'row')}{was} (such as row {shown})")
+        told += _count_further([one.rows for one in self.swaps])
         for move in self.moves[:SHOWN_SWAPS]:
             told.append(f"  from old line {move.old_line} to new line {move.new_line}: {count_of(move.rows, 'row')}")
+        told += _count_further([move.rows for move in self.moves])
         if self.gain is not None:
             gain, low, high = self.gain
             changes = [f"{100 * one:+.2f}" for one in self.gain]
@@ -469,10 +471,16 @@ class SwapSet:
                 changes = [f"{0.0 - one:+.4g}" for one in (gain, high, low)]
                 measure = "The mean absolute error changes by {} (95 % interval {} to {})."
             told.append(measure.format(*changes))
-            beyond = f"The new rules are {'worse' if high < 0 else 'better'} on these rows, beyond chance."
+            sign = "worse" if high < 0 else "better"
+            beyond = f"The new rules are {sign} on these rows, beyond chance, if none of them made either list."
             alike = "Nothing shows that the new rules are better on these rows."
             told.append(beyond if high < 0 or not self.still_holds else alike)
         return "\n".join(told)
+
+
+def _count_further(rows: Sequence[int]) -> list[str]:
+    further = rows[SHOWN_SWAPS:]
+    return [f"  and {len(further):,} more, with {count_of(sum(further), 'row')}"] if further else []
 
 
 def compare_answers(old: Rules, new: Any, X: Any, y: Any = None, X_new: Any = None) -> SwapSet:

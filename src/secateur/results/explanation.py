@@ -326,7 +326,8 @@ class _Seen:
 
 def _write_signs(asked: str) -> str:
     asked = re.sub(r"^(\S+(?: %)?) < (.+) ≤ (\S+(?: %)?)$", r"\2 > \1 and ≤ \3", asked)
-    return re.sub(r" ([<>≤≥]) (?=[-−\d])", lambda found: f" {SIGNS[found[1]]} ", asked)
+    told = re.sub(r" ([<>≤≥]) (?=[-−\d])", lambda found: f" {SIGNS[found[1]]} ", asked)
+    return told if told == asked else told.replace(" or is missing", " or missing")
 
 
 def explain_rows(

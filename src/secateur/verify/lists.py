@@ -513,14 +513,14 @@ def _check_rows(case: Case, lines: Lines) -> None:
     shares = np.divide(off, total, out=np.zeros(n_classes), where=total > 0)
     whole = float(off.sum() / total.sum()) if total.sum() else 0.0
     most = max(whole, float(shares.max()))
-    found = f"{whole:.4g} of the rows are off"
+    found = f"{100 * whole:.4g} % of the rows are off"
     if not lines.is_regression:
-        found += f", and of no class more than {float(shares.max()):.4g}"
+        found += f", and of no class that the tree predicts more than {100 * float(shares.max()):.4g} %"
     if lines.is_edited:
         return  # which is checked beside the journal
     if budget or lines.is_exact:
-        broken = [] if most <= budget + COUNT_TOLERANCE else [f"{found}, beyond the budget of {budget:g}."]
-        case.report(f"{found} (recounted), within the budget of {budget:g}", broken)
+        broken = [] if most <= budget + COUNT_TOLERANCE else [f"{found}, beyond the budget of {100 * budget:g} %."]
+        case.report(f"{found} (recounted), within the budget of {100 * budget:g} %", broken)
     else:
         case.checks.append(f"{found} (recounted); their method promises nothing about that")
 

@@ -96,7 +96,10 @@ function outsideWords() {
 
 // The signs of a condition as words, as in Python.
 const SIGN_WORDS = { "<": "below", ">": "above", "≤": "at most", "≥": "at least" };
-const withoutSigns = (text) => text.replace(/^(\S+(?: %)?) < (.+) ≤ (\S+(?: %)?)$/u, "$2 > $1 and ≤ $3").replace(/ ([<>≤≥]) (?=[-−\d])/gu, (_, sign) => ` ${SIGN_WORDS[sign]} `);
+const withoutSigns = (text) => {
+  const told = text.replace(/^(\S+(?: %)?) < (.+) ≤ (\S+(?: %)?)$/u, "$2 > $1 and ≤ $3").replace(/ ([<>≤≥]) (?=[-−\d])/gu, (_, sign) => ` ${SIGN_WORDS[sign]} `);
+  return told === text ? text : told.replaceAll(" or is missing", " or missing");
+};
 
 // The grounds: the shortened rule of the row's own leaf, at most four conditions in a letter.
 function showLetter(found) {

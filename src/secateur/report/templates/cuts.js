@@ -4,7 +4,7 @@ const cuts = { low: null, high: null, cost: 5 };
 
 function shareOfInterest(one) {
   const { of } = data;
-  if (one.share !== null) return one.class === of ? one.share : 1 - one.share;
+  if (one.share !== null) return one.class === of ? one.share : Number((1 - one.share).toFixed(12)); // 1 - 0.9 is less than 0.1
   const sum = one.counts ? one.counts[0] + one.counts[1] : 0;
   return sum ? one.counts[of] / sum : one.class === of ? 1 : 0;
 }

@@ -188,7 +188,7 @@ function showPart() {
   byId("predicted").textContent = data.answer.predicted;
   byId("meta").replaceChildren(...[...data.meta.told, data.meta.proved && `✓ ${data.meta.proved}`].filter(Boolean).flatMap((told) => [make("span", {}, told), " "]));
   const { used, unused, n } = data.columns;
-  byId("columns").replaceChildren(make("summary", {}, `Columns: ${used.length} of ${n} used`), make("p", {}, `${used.join(", ")}.${unused.length ? ` Not used: ${unused.join(", ")}.` : ""}`));
+  byId("columns").replaceChildren(make("summary", {}, `Columns: the tree asks ${used.length} of ${n}; the list may ask fewer`), make("p", {}, `${used.join(", ")}.${unused.length ? ` Never asked: ${unused.join(", ")}.` : ""}`));
   for (const one of document.querySelectorAll("[data-size]")) one.textContent = count(data.size[one.dataset.size]);
 }
 
