@@ -8,8 +8,6 @@
 5. The model answers for the held-out rows, and its answers are compared with those of the rules.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import warnings
@@ -17,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,7 +222,7 @@ class _Wanted:
     form: Mapping[str, Any] = field(default_factory=dict)  # of the list
 
     @classmethod
-    def check(cls, fidelity: Any, max_rules: Any, max_conditions: Any) -> _Wanted:
+    def check(cls, fidelity: Any, max_rules: Any, max_conditions: Any) -> Self:
         if fidelity is not None and not (is_number(fidelity) and 0 < fidelity <= 1):
             raise ParameterError(f"Expected fidelity as a share above 0 and up to 1, such as 0.95, found {fidelity!r}.")
         for name, value in (("max_rules", max_rules), ("max_conditions", max_conditions)):

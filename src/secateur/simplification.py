@@ -1,12 +1,10 @@
 """Simplify a model: model → Tree → method → Rules; diagnose it: what each condition of each rule does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,7 +228,7 @@ class _Form(NamedTuple):
     lines: ListForm
 
     @classmethod
-    def check(cls, each_leaf: Any, tolerance: Any, budget: Any, lines: ListForm) -> _Form:
+    def check(cls, each_leaf: Any, tolerance: Any, budget: Any, lines: ListForm) -> Self:
         check_flag("each_leaf", each_leaf)
         lines = lines._replace(tolerance=None if tolerance is None else check_tolerance(tolerance))
         budget = check_share("budget", budget)

@@ -1,13 +1,11 @@
 """What adapters ask of a model: its kind and state, which of its trees to read, its file and nodes."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from secateur.errors import (
     EnsembleError,
@@ -187,7 +185,7 @@ class Node(NamedTuple):
     counts: Any = None
     value: float = math.nan  # of a leaf of a regression tree
 
-    def with_child(self, side: str, child: int) -> Node:
+    def with_child(self, side: str, child: int) -> Self:
         """Return the node with one of its children, "left" or "right"."""
         return self._replace(left=child) if side == "left" else self._replace(right=child)
 

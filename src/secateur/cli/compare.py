@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,8 +12,6 @@ from secateur.cli.options import Data, Growing, Holdout, Json, Model, Quiet, Rea
 from secateur.errors import InputError, SecateurError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from secateur.cli.tables.fitted_table import FittedTable
     from secateur.rules.rules import Rules
 

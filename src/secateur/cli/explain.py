@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,8 +16,6 @@ from secateur.cli.options import Json, Reading, Trusting, spread
 from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from secateur.rules.rules import Rules
 
 THOUSANDS = re.compile(r"\d{3}(?!\d)[^=]*$")

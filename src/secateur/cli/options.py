@@ -13,6 +13,7 @@ import inspect
 import os
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from itertools import product
@@ -24,8 +25,6 @@ import typer
 from secateur.errors import InputError, ParameterError, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from secateur.cli.tables.table_file import TableFile
     from secateur.cli.tables.training_table import TrainingTable
     from secateur.tree.tree import Tree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,8 +15,6 @@ from secateur.cli.writing import check_outputs, deliver
 from secateur.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from secateur.cli.tables.table_file import TableFile
     from secateur.cli.tables.training_table import TrainingTable
     from secateur.report.desk import Training

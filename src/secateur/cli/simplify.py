@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -20,8 +21,6 @@ from secateur.cli.writing import Writing, deliver
 from secateur.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from secateur.cli.tables.table_file import TableFile
     from secateur.export.listing import Listing
     from secateur.results.answer import Caution

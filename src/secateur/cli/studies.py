@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,8 +21,6 @@ from secateur.errors import InputError, ParameterError, first_line, need_library
 from secateur.rows.whole_files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from secateur.lab.pages import Page
     from secateur.lab.rulebench.results import Results
 

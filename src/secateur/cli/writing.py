@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from secateur.rows.file_bytes import ENDING, has_packed_name, pack
 from secateur.rows.whole_files import check_not_read, encode_text, is_device, stage_files, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from secateur.rules.rules import Rules
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from secateur.words.conditions import count_of, format_count, format_share
 from secateur.words.plain_words import format_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from secateur.results.audit import Audit
     from secateur.results.deletion_effects import Overlaps
     from secateur.results.explanation import Explanation

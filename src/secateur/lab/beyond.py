@@ -9,14 +9,12 @@ The paper picks ε by what happens on the test rows. A user can pick each knob b
 a fold's tree is fitted once and serves all methods, with fewer restarts of the local search than the tree of the split.
 """
 
-from __future__ import annotations
-
 import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -83,7 +81,7 @@ class FrontPoint:
     fronts: tuple[str, ...] = ()  # of FRONTS, and JOINTLY
 
 
-METRICS = tuple(one.name for one in fields(FrontPoint) if one.type == "float")
+METRICS = tuple(one.name for one in fields(FrontPoint) if one.type is float)
 MEANS = {metric: "max" if metric == "max_abs_d" else "mean" for metric in METRICS}
 
 
@@ -245,7 +243,7 @@ _fitted: dict[str, dict[str, Any]] = {}  # what the trees of this split's folds 
 class RememberedTree(LocalSearchTreeClassifier):
     """The stand-in's local search; it fits the same rows with the same settings once in a split."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RememberedTree:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the tree, or take what an equal one learnt from the same rows."""
         settings = repr(sorted(self.get_params().items())).encode()
         key = hashlib.sha256(settings + X.tobytes() + y.tobytes()).hexdigest()

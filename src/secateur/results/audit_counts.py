@@ -4,9 +4,8 @@ Of values these are sums, for each line and for each leaf: of weights, of what t
 of that, and of its size.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +39,7 @@ class CellCounts:
     counts: Sums
 
     @classmethod
-    def of(cls, cells: Places, weights: Sums | None, n_cells: int | None = None) -> CellCounts:
+    def of(cls, cells: Places, weights: Sums | None, n_cells: int | None = None) -> Self:
         """Count rows, or add up counts, by their cell; without sorting where there are fewer cells than rows."""
         if n_cells is not None and n_cells <= max(len(cells), FEW_CELLS):
             whole = np.bincount(cells, weights=weights, minlength=n_cells).astype(np.float64)
@@ -51,8 +50,8 @@ class CellCounts:
         kept = counts > 0
         return cls(found[kept], counts[kept])
 
-    def __add__(self, other: CellCounts) -> CellCounts:
-        return CellCounts.of(np.concatenate([self.cells, other.cells]), np.concatenate([self.counts, other.counts]))
+    def __add__(self, other: Self) -> Self:
+        return self.of(np.concatenate([self.cells, other.cells]), np.concatenate([self.counts, other.counts]))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CellCounts):
@@ -97,7 +96,7 @@ class AuditCounts:
         )
 
     @classmethod
-    def from_cells(cls, rules: Rules, n_rows: int, places: Places, counts: Sums) -> AuditCounts:
+    def from_cells(cls, rules: Rules, n_rows: int, places: Places, counts: Sums) -> Self:
         """Read what :meth:`to_cells` listed, in any order."""
         shape = len(rules.class_ids), rules.tree.n_classes
         dense = np.zeros(len(SUMS) + shape[0] * (shape[1] + 1))
@@ -107,8 +106,8 @@ class AuditCounts:
         decided = CellCounts.of(places[~is_dense] - len(dense), counts[~is_dense])
         return cls(n_rows, decided, sums, by_line.reshape(shape), squares)
 
-    def __add__(self, other: AuditCounts) -> AuditCounts:
-        return AuditCounts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 def find_cells(rules: Rules, leaf: Places, line: Places, truth: Places) -> Places:

@@ -5,12 +5,10 @@ of a set may make up for one another: only the set as a whole raises, lowers or 
 share rows; those of different classes are told.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, partial, reduce
 from operator import add
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,7 +166,7 @@ class PairEffects(ArrayTable[PairEffect]):
             interaction=none_if_nan(self.interaction[place]),
         )
 
-    def of_leaf(self, leaf_id: int) -> PairEffects:
+    def of_leaf(self, leaf_id: int) -> Self:
         """Take the pairs of one leaf's rule.
 
         Parameters
@@ -177,7 +175,7 @@ class PairEffects(ArrayTable[PairEffect]):
         """
         own = self.leaf_ids == leaf_id
         parts = self._first[own], self._second[own], self._each, self.effect_size[own], self._sides[own]
-        return PairEffects(self._tree, self._paths, *parts)
+        return type(self)(self._tree, self._paths, *parts)
 
     def strongest(self, n_pairs: int = SHOWN_PAIRS) -> list[PairEffect]:
         """List the pairs that interact most, strongest first; those that do not interact are left out.

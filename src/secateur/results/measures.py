@@ -3,15 +3,13 @@
 Unseen rows are measured where there are any, else the training rows, and the words say which.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,7 +163,7 @@ class ValueMeasures:
         """List the numbers by name, ready for JSON."""
         return dict(vars(self))
 
-    def describe(self, trained: ValueMeasures | None = None) -> str:
+    def describe(self, trained: Self | None = None) -> str:
         """Say how far values are off, beside the training rows if those are others, and beside one guess."""
         told = f"Off by {format_amount(self.error)} (root mean square) on {self.rows}"
         told += "" if trained is None else f", {format_amount(trained.error)} in training"

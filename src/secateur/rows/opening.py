@@ -1,13 +1,11 @@
 """Open rows of any kind, the only place that asks which kind came: also files, DuckDB relations and SQL queries."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -278,7 +276,7 @@ class _File:
         )
         check_twice(self.schema.names, relation.name)
 
-    def check_alike(self, first: _File, columns: Sequence[str]) -> None:
+    def check_alike(self, first: Self, columns: Sequence[str]) -> None:
         """Reject other columns or types than the first file's: a cast could silently change a number."""
         name = self.relation.name
         for column in columns:

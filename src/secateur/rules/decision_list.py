@@ -7,11 +7,13 @@ user's own: they hold numbers, labels or nothing.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import ParameterError
 from secateur.rules.rule import Rule
@@ -19,10 +21,6 @@ from secateur.tree.columns import find_cuts, is_closed, join_cells
 from secateur.tree.shares import none_if_nan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
     from secateur.rules.rules import Rules
     from secateur.tree.columns import ColumnParser
     from secateur.tree.paths import Paths

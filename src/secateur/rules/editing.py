@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.methods import Deletions, Why
@@ -22,8 +23,6 @@ from secateur.tree.regions import meet_regions, read_links
 from secateur.words.conditions import MAX_DIGITS, ROUNDINGS, join_conditions, read_conditions
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from secateur.rows.rows import LabelledRows
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree

@@ -1,11 +1,9 @@
 """How rules were made, by what method and with what allowance; and the rows that had no part in it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,6 +121,6 @@ class Unseen:
         """Whether the counts are sums of weights, not numbers of rows."""
         return self.squares is not None
 
-    def without_rows(self) -> Unseen:
+    def without_rows(self) -> Self:
         """Give the same counts without the rows."""
         return replace(self, rows=None)

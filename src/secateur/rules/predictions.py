@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,6 @@ from secateur.rows.whole_files import check_not_read, stage_file
 from secateur.rules.lines import without_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from secateur.rows.rows import Rows
     from secateur.rows.sources import Source
     from secateur.rules.rules import Rules

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.frames import make_frame
 from secateur.tree.shares import none_if_nan
@@ -15,8 +16,6 @@ from secateur.words.conditions import Condition, join_conditions, read_condition
 from secateur.words.plain_words import find_pattern, format_asked, format_target, join_asked
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Label
     from secateur.words.reasons import Reason

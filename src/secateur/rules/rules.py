@@ -7,11 +7,14 @@ leaf is the list of all leaves without a layout.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.errors import ParameterError
 from secateur.methods import METHODS
@@ -32,11 +35,6 @@ from secateur.words.plain_words import find_pattern, find_voice, format_limit
 from secateur.words.reasons import find_facts_of_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
-
     from secateur.export.pictures import Picture
     from secateur.results.audit import Audit
     from secateur.results.deletion_effects import Overlaps

@@ -1,7 +1,5 @@
 """Rows as masks: a bit for each row and split, so that what holds of rows is counted 64 at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -17,13 +15,6 @@ Mask = np.ndarray[Any, np.dtype[np.uint64]]
 BLOCK_ROWS = 1 << 16
 BLOCK_BYTES = 1 << 25  # of the masks of all nodes: of a large tree, fewer rows are looked at together
 MOST_MEMBERS = 64  # of more classes, rows are counted one by one
-
-
-def split_rows(tree: Tree, paths: Paths, part: tuple[Any, ...]) -> Iterator[MaskedRows]:
-    """Mask rows, with their classes, weights and targets, a block at a time."""
-    size = min(BLOCK_ROWS, max(1, BLOCK_BYTES // (8 * tree.n_nodes)) * 64)
-    for first in range(0, len(part[0]), size):
-        yield MaskedRows(tree, paths, [None if one is None else one[first : first + size] for one in part])
 
 
 class MaskedRows:
@@ -121,6 +112,13 @@ class MaskedRows:
         rows = list_rows(mask)
         above, heavy = self.targets[rows] - value, 1.0 if self.weights is None else self.weights[rows]
         return np.array([(heavy * above**power).sum() for power in range(3)])
+
+
+def split_rows(tree: Tree, paths: Paths, part: tuple[Any, ...]) -> Iterator[MaskedRows]:
+    """Mask rows, with their classes, weights and targets, a block at a time."""
+    size = min(BLOCK_ROWS, max(1, BLOCK_BYTES // (8 * tree.n_nodes)) * 64)
+    for first in range(0, len(part[0]), size):
+        yield MaskedRows(tree, paths, [None if one is None else one[first : first + size] for one in part])
 
 
 def pack(flags: NDArray[np.bool_]) -> Mask:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
@@ -23,8 +24,6 @@ from secateur.tree.columns import is_closed, show_text
 from secateur.words.conditions import Voice, read_conditions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from secateur.rows.rows import Rows
     from secateur.rules.rules import Rules
     from secateur.tree.tree import Tree

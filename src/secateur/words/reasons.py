@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from secateur.facts.possible_rows import find_feasible
 from secateur.kernels.running import run_met, run_witnesses
@@ -31,8 +32,6 @@ from secateur.words.conditions import format_change, format_link, format_share, 
 from secateur.words.plain_words import format_amount, format_limit
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from secateur.rules.rules import Rules
 
 KINDS = {int(why): why.kind for why in Why}

@@ -1,11 +1,9 @@
 """What a tree behind a preprocessor asks of the columns before it: numbers, categories, cells or derived columns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +37,7 @@ class Asked:
     dtype: str
 
     @classmethod
-    def of(cls, trees: Sequence[Tree]) -> Asked:
+    def of(cls, trees: Sequence[Tree]) -> Self:
         """Collect what some trees of the same columns ask."""
         feature = np.concatenate([tree.feature for tree in trees])
         upper = np.concatenate([tree.upper for tree in trees])

@@ -8,14 +8,12 @@ The table says only what *may* be inverted. The sides of a split are found by ru
 not behave as the table says is treated as one that cannot be inverted (see :mod:`secateur.adapters.pipelines.numbers`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -61,9 +59,9 @@ class Trace:
     n_bins: int = 0  # how many bins that discretization has
     fill: Label | None = None  # what a missing value counts as, in terms of the source
 
-    def derived(self, maker: str) -> Trace:
+    def derived(self, maker: str) -> Self:
         """Trace a column made of this one that cannot be inverted; the first such step is named."""
-        return self if self.shape is Shape.DERIVED else Trace(-1, Shape.DERIVED, maker)
+        return self if self.shape is Shape.DERIVED else type(self)(-1, Shape.DERIVED, maker)
 
 
 class UnknownWidthError(Exception):

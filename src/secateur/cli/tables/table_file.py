@@ -7,7 +7,7 @@ import os
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -26,8 +26,6 @@ from secateur.rows.sources import open_arrow
 from secateur.rows.whole_files import make_room
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from secateur.cli.options import Reading, Rows
     from secateur.rows.sources import Source
     from secateur.tree.tree import Tree

@@ -3,11 +3,9 @@
 Nothing is left out in silence: a sentence tells of every column and of all rows that are not used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +61,7 @@ class TrainingTable:
     pattern: str = "{}"  # how they are written
     places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)  # in the table
 
-    def take(self, rows: NDArray[np.int64]) -> TrainingTable:
+    def take(self, rows: NDArray[np.int64]) -> Self:
         """Take some of the rows."""
         places = self.places[rows] if len(self.places) else self.places
         return replace(self, X=self.X.iloc[rows].reset_index(drop=True), y=self.y[rows], places=places)
