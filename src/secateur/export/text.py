@@ -17,7 +17,6 @@ from secateur.words.plain_words import format_target
 
 if TYPE_CHECKING:
     from rich.table import Table
-    from rich.text import Text
 
 
 KEPT = "\N{NO-BREAK SPACE}"  # at which no line is wrapped
@@ -138,7 +137,7 @@ class _Nested:
 
 
 def rules_to_table(rules: Rules) -> Table:
-    """Make a row for each line: what it asks, its class and its rows."""
+    """Make a row for each line: what it asks and, struck through, no longer asks, its class and its rows."""
     from rich.table import Table
     from rich.text import Text
 
@@ -152,18 +151,11 @@ def rules_to_table(rules: Rules) -> Table:
     for line in listing.lines:
         if line.heading:
             table.add_row("", Text(f"Among {line.heading}", style="bold"), "", "")
-        table.add_row(str(line.number), _write_asked(line), Text(line.class_name), Text(line.rows))
+        asked = Text(line.asked, style="italic" if line.is_otherwise else "")
+        for condition in line.deleted:
+            asked.append("\n✂ ", style="red").append(condition, style="strike dim")
+        table.add_row(str(line.number), asked, Text(line.class_name), Text(line.rows))
     return table
-
-
-def _write_asked(line: ListedLine) -> Text:
-    """Write what a line asks, and below it what it no longer asks, struck through."""
-    from rich.text import Text
-
-    body = Text(line.asked, style="italic" if line.is_otherwise else "")
-    for condition in line.deleted:
-        body.append("\n✂ ", style="red").append(condition, style="strike dim")
-    return body
 
 
 MARKS = re.compile(r"[\\`*_\[\]|~$]")

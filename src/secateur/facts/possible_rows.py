@@ -16,13 +16,11 @@ compares with NaN alone. A category compares with itself, and with those that a 
 are compared by a table: one state lies at or above another where each of its columns does.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,14 +76,12 @@ class _Atom:
     def size(self) -> int:
         return len(self.values[self.features[0]])
 
-    def keep(self, states: NDArray[np.int64]) -> _Atom:
+    def keep(self, states: NDArray[np.int64]) -> Self:
         """The same with some of its states."""
-        return _Atom(
-            self.features,
-            {feature: [values[state] for state in states] for feature, values in self.values.items()},
-            {feature: [regions[state] for state in states] for feature, regions in self.regions.items()},
-            None if self.codes is None else [self.codes[state] for state in states],
-        )
+        values = {feature: [own[state] for state in states] for feature, own in self.values.items()}
+        regions = {feature: [own[state] for state in states] for feature, own in self.regions.items()}
+        codes = None if self.codes is None else [self.codes[state] for state in states]
+        return replace(self, values=values, regions=regions, codes=codes)
 
 
 class _TooTiedError(ParameterError):

@@ -1,6 +1,6 @@
 """Read one row however it was passed, and find what it holds, what covers it, and what would change its answer."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from secateur.errors import InputError, ParameterError, did_you_mean, shorten
 from secateur.frames import frame_columns
 from secateur.rows.checking import check_rows
-from secateur.rows.encoding import category_code, cut_blanks, find_texts, is_trimmed, tested_features
+from secateur.rows.encoding import as_objects, category_code, cut_blanks, find_texts, is_trimmed, tested_features
 from secateur.rows.opening import open_rows
 from secateur.rows.row_source import MemoryRows
 from secateur.rows.rows import Rows, apply_tree
@@ -169,18 +169,12 @@ def _as_table(rules: Rules, row: Any) -> Any:
         if columns is None:  # a matrix holds codes of categories
             pairs = zip(given, tree.categories, strict=True)
             given = [value if levels is None else category_code(value, levels) for value, levels in pairs]
-        return _as_objects(given)
+        return as_objects(given)[None]
     is_listed = columns is not None and isinstance(row, (list, tuple))
     if is_listed and not any(hasattr(one, "__len__") and not isinstance(one, str) for one in row):
-        return _as_objects(row)
+        return as_objects(row)[None]
     values = np.asarray(row)
     return values if values.ndim == 2 else values.reshape(1, -1)
-
-
-def _as_objects(values: Sequence[Any]) -> NDArray[Any]:
-    table = np.empty((1, len(values)), dtype=object)
-    table[0, :] = values
-    return table
 
 
 def _as_number(tree: Tree, feature: int, value: Any) -> float:

@@ -149,9 +149,7 @@ def _to_terms(tree: Tree, column: Any, name: str, feature: int, first: int, what
     import pyarrow as pa
 
     series = nw.from_native(pa.table({name: column}))[name]
-    if tree.columns is None:
-        return encoding.read_column(tree, series, feature, what, first=first)
-    return encoding.read_source(tree, tree.columns, series, feature, first, what)
+    return encoding.read_column(tree, series, feature, what, first=first)
 
 
 def _find_distinct(column: Any) -> tuple[Any, NDArray[np.int64]]:

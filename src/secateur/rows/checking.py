@@ -239,10 +239,7 @@ def _from_frame(tree: Tree, X: Any, what: str, first_row: int) -> Rows:
 
     def convert(part: Any, feature: int, first: int) -> NDArray[Any]:
         column = part.get_column(names[feature])
-        if tree.columns is None:
-            start, asked = first_row + first, feature in tested
-            return encoding.read_column(tree, column, feature, what, first=start, asked=asked)
-        return encoding.read_source(tree, tree.columns, column, feature, first_row + first, what)
+        return encoding.read_column(tree, column, feature, what, first=first_row + first, asked=feature in tested)
 
     return _convert_by_column(tree, frame, convert)
 

@@ -24,6 +24,8 @@ def read_column(
     """Read a column of a frame as numbers of the tree's dtype, or as category codes; a split may ask for it."""
     import narwhals as nw
 
+    if tree.columns is not None:
+        return read_source(tree, tree.columns, column, feature, first, what)
     if (found := _parse_column(tree, column, feature, first, what)) is not None:
         return found.astype(tree.dtype)
     levels = tree.categories[feature]

@@ -96,14 +96,11 @@ class FileRelation:
 
     def make_error(self, reason: str, *, is_long: bool = False) -> InputError:
         """Say why the file cannot be read: what we find wrong with it, else what the library said."""
-        found = None
-        if self.names is not None:
-            asked = {"delimiter": self.values["delim"], "n_names": len(self.names)}
+        if self.names is not None or self.kind == "json":
+            asked = {} if self.names is None else {"delimiter": self.values["delim"], "n_names": len(self.names)}
             found = file_bytes.find_fault(self.path, self.name, is_packed=self.is_packed, **asked)
-        elif self.kind == "json":
-            found = file_bytes.find_fault(self.path, self.name, is_packed=self.is_packed)
-        if found is not None:
-            return found
+            if found is not None:
+                return found
         if is_long:
             return InputError(
                 f"{self.name} cannot be read: its lines do not all end the same way, or a quote is not closed. Save "

