@@ -227,6 +227,7 @@ def test_who_walks_again_and_again_gets_compiled_code() -> None:
     assert is_soon_done("another walk of this test", 4, 4)
 
 
+@pytest.mark.long
 def test_a_small_tree_never_loads_numba() -> None:
     program = (
         "import sys, secateur\n"
@@ -267,6 +268,7 @@ print(goes_left(1.0, 2.0, False, -1, np.zeros(1, dtype=bool)))
 """
 
 
+@pytest.mark.long
 @about_the_compiler
 def test_a_person_who_waits_for_the_compiler_is_told_once(tmp_path: Path) -> None:
     shown = "import sys; sys.stderr.isatty = lambda: True\n" + ROUTE
@@ -278,6 +280,7 @@ def test_a_person_who_waits_for_the_compiler_is_told_once(tmp_path: Path) -> Non
     assert run_fresh(ROUTE, NUMBA_CACHE_DIR=str(tmp_path / "new")).stderr == "", "no terminal, nobody waits"
 
 
+@pytest.mark.long
 @about_the_compiler
 def test_where_compiled_code_cannot_be_kept_it_is_said_once_and_goes_on() -> None:
     nowhere = "from numba.core import caching; caching.CacheImpl._locator_classes = []\n" + ROUTE

@@ -448,6 +448,7 @@ SLICE = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 @pytest.mark.parametrize(("dataset", "tree", "split"), SLICE)
 def test_a_slice_gives_the_stored_results(dataset: str, tree: str, split: int) -> None:

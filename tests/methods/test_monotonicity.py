@@ -472,7 +472,8 @@ def test_a_number_that_a_pipeline_asks_by_cell_is_ordered() -> None:
     tree = secateur.from_model(model, X)
     assert find_cuts(tree, 0) is not None
     ages = np.linspace(15, 95, 300)
-    lines = np.array([model.predict(pd.DataFrame({"age": ages, "bmi": bmi})) for bmi in np.linspace(10, 40, 300)])
+    grid = pd.DataFrame({"age": np.tile(ages, 300), "bmi": np.linspace(10, 40, 300).repeat(300)})
+    lines = model.predict(grid).reshape(300, 300)
     for sign in (1, -1):
         if (sign * np.diff(lines, axis=1) >= 0).all():
             rules = secateur.simplify(model, X, y, method="mismatch-certified", monotone={"age": sign}, each_leaf=True)

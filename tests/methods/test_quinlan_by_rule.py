@@ -86,6 +86,7 @@ def test_many_rows_of_several_blocks_give_the_same(n_classes: int, missing: bool
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_workers", [1, 2])
 def test_threads_are_as_many_as_memory_allows_and_share_the_rules(n_workers: int) -> None:
     model, X, y = grown(5_000, 2, missing=False)
@@ -147,6 +148,7 @@ def chain(length: int) -> tuple[Tree, NDArray[Any], NDArray[Any]]:
     return tree, X, (X.sum(axis=1) + rng.standard_normal(400) * length / 2 > length).astype(np.int64)
 
 
+@pytest.mark.long
 def test_a_path_may_be_longer_than_a_word_has_bits() -> None:
     tree, X, y = chain(140)
     check_same(simplify(tree, X, y, True), simplify(tree, X, y, False))

@@ -115,6 +115,7 @@ def list_differences(seed: int, *, budgets: bool = True) -> tuple[int, list[str]
     return sum(map(len, wanted.values())), differing
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 @pytest.mark.parametrize("first", draw([0, 8, 16], 1))
 def test_rules_are_those_of_exact_fractions(first: int) -> None:

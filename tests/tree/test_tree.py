@@ -681,6 +681,7 @@ def test_no_row_free_method_and_no_check_of_it_needs_a_frame_per_level(method: s
     assert covering.any(axis=1).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["faithful", "mismatch", "mismatch-certified", "budgeted", "quinlan"])
 def test_no_row_based_method_and_no_check_of_it_needs_a_frame_per_level(method: str) -> None:
     tree = chain(140)
