@@ -218,22 +218,30 @@ def test_files_that_may_not_be_read_or_written_are_named(
     assert "secret.csv cannot be read: Permission denied" in capsys.readouterr().err
 
 
-@pytest.mark.long
-def test_force_replaces_what_is_there(place: Path, tmp_path: Path) -> None:
+def run_here(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["secateur", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        run()
+    return int(ended.value.code or 0)
+
+
+def test_force_replaces_what_is_there(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     target = tmp_path / "rules.json"
     target.write_text("old")
-    arguments = [SCRIPT, "simplify", place / "loans.csv", *T, "-o", target, "--force", "-q"]
-    found = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+    status = run_here(monkeypatch, "simplify", place / "loans.csv", *T, "-o", target, "--force", "-q")
+    assert (status, *capfd.readouterr()) == (0, "", "")
     assert json.loads(target.read_text())["format"] == "secateur-rules"
 
 
-@pytest.mark.long
-def test_notes_go_beside_an_export_that_is_redirected(place: Path) -> None:
-    arguments = [SCRIPT, "simplify", place / "loans.csv", *T, "--export", "json"]
-    found = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert json.loads(found.stdout)["format"] == "secateur-rules"
-    assert "Left out 'bank'" in found.stderr
+def test_notes_go_beside_an_export_that_is_redirected(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_here(monkeypatch, "simplify", place / "loans.csv", *T, "--export", "json") == 0
+    printed, said = capfd.readouterr()
+    assert json.loads(printed)["format"] == "secateur-rules"
+    assert "Left out 'bank'" in said
 
 
 @pytest.mark.long
