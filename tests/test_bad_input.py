@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
+from drawing import fewer
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
@@ -629,7 +630,7 @@ FRAMES: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("library", FRAMES)
-@pytest.mark.parametrize("method", [name for name in secateur.METHODS if name != "mismatch-certified"])
+@pytest.mark.parametrize("method", fewer(name for name in secateur.METHODS if name != "mismatch-certified"))
 def test_a_frame_gives_the_rules_that_an_array_gives(library: str, method: str) -> None:
     model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(MATRIX, TARGET)
     frame = FRAMES[library]()
