@@ -32,14 +32,30 @@ def stored_points(arm: str) -> dict[tuple[str, str], FrontPoint]:
     return {(point.method, point.knob): point for point in find_fronts(summarize_beyond(load_study("beyond", arm)))}
 
 
+FITTED: list[int] = []
+
+
 @pytest.fixture(scope="module")
 def output(data_dir: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the command writes of the first split of one data set, and of two tables that it takes whatever is asked."""
+    """What the command writes of the first split of one data set, and of two tables that it takes whatever is asked.
+
+    FITTED is with how many restarts each search of it began.
+    """
     output = tmp_path_factory.mktemp("beyond")
+    search = LocalSearchTreeClassifier.fit
+
+    def count(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        FITTED.append(model.n_restarts)
+        return search(model, X, y, sample_weight)
+
     arguments = ["reproduce", "beyond", "--datasets", "backache", "--splits", "1", "--jobs", "1"]
     tables = {name: lists.MANY_CLASSES[name] for name in ("iris", "LED")}
     targets = regression.TARGETS[:2]
-    with mock.patch.object(lists, "MANY_CLASSES", tables), mock.patch.object(regression, "TARGETS", targets):
+    with (
+        mock.patch.object(lists, "MANY_CLASSES", tables),
+        mock.patch.object(regression, "TARGETS", targets),
+        mock.patch.object(LocalSearchTreeClassifier, "fit", count),
+    ):
         result = CliRunner().invoke(app, [*arguments, "--data-dir", data_dir, "--output", str(output)])
     assert result.exit_code == 0, result.output
     return output
@@ -188,17 +204,9 @@ def test_saved_trees_have_no_knob_by_folds(data_dir: str, tmp_path: Path) -> Non
     assert pick_knobs(find_arm("optimal", str(tmp_path)), data, 0) == {}
 
 
-def test_the_tree_of_a_fold_is_fitted_once_for_all_methods(data_dir: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    fitted: list[int] = []
-    search = LocalSearchTreeClassifier.fit
-
-    def count(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        fitted.append(model.n_restarts)
-        return search(model, X, y, sample_weight)
-
-    monkeypatch.setattr(LocalSearchTreeClassifier, "fit", count)
-    pick_knobs(ARMS["optimal"], load("backache", data_dir), 0)
-    assert fitted == [10] * 5
+def test_the_tree_of_a_fold_is_fitted_once_for_all_methods(output: Path) -> None:
+    assert output.is_dir()
+    assert FITTED.count(10) == 5  # the trees of folds; that of the split has more restarts
 
 
 def test_the_command_writes_tables_and_figures(output: Path) -> None:
