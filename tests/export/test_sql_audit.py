@@ -6,6 +6,7 @@ import math
 import sqlite3
 from contextlib import closing
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import duckdb
@@ -160,7 +161,7 @@ def test_duckdb_counts_as_the_audit_in_memory_does(form: str, data: st.DataObjec
 @pytest.mark.long
 def test_edited_lines_are_in_conflict_by_the_class_that_they_say() -> None:
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(600, 4)), columns=list("abcd"))
+    X = pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd"))
     y = ((X["a"] + X["b"] * X["c"] + rng.normal(size=len(X))) > 0).astype(int)
     whole = simplify(DecisionTreeClassifier(max_leaf_nodes=12, random_state=0).fit(X, y), X, y)
     conflicts = []
@@ -215,6 +216,7 @@ def test_a_pipeline_is_asked_in_its_own_columns(form: str) -> None:
     assert audit == finish_audit(rules, counts)
 
 
+@cache
 def limit_rules(form: str = "each leaf") -> Rules:
     """A tree of scikit-learn, and rules that contradict one another."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
