@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from writing.fork_server import KILL, TERM, Ended, Server, compile_faults
+from writing.fork_server import KILL, TERM, Server, compile_faults
 from writing.scenarios import NEXT, Scenario, make_scenarios
 
 NAMES = [
@@ -21,6 +21,7 @@ NAMES = [
     "files",
     "files-new",
 ]
+CALLS: dict[str, str] = {}  # of each scenario, a letter for each
 QUICK = ["files", "files-new"]  # of which more calls are tried, unless --every-call asks for all of all
 pytestmark = pytest.mark.long
 
@@ -42,14 +43,17 @@ def scenarios(server: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[
     return made
 
 
-def run_clean(server: Server, scenario: Scenario, place: Path) -> Ended:
-    scenario.prepare(place)
-    ended = server.ask(scenario.arguments, place=place)
-    assert ended.status == 0, ended.said
-    assert scenario.list_leftovers(place) == []
-    scenario.learn(place)
-    assert scenario.judge(place) == "new"
-    return ended
+def run_clean(server: Server, scenario: Scenario, place: Path) -> str:
+    """Run a scenario that nothing disturbs, once for all tests, and list its calls."""
+    if not scenario.expected:
+        scenario.prepare(place)
+        ended = server.ask(scenario.arguments, place=place)
+        assert ended.status == 0, ended.said
+        assert scenario.list_leftovers(place) == []
+        scenario.learn(place)
+        assert scenario.judge(place) == "new"
+        CALLS[scenario.name] = ended.calls
+    return CALLS[scenario.name]
 
 
 def choose_calls(scenario: Scenario, calls: str, request: pytest.FixtureRequest) -> list[int]:
@@ -58,7 +62,7 @@ def choose_calls(scenario: Scenario, calls: str, request: pytest.FixtureRequest)
         return list(range(1, len(calls) + 1))
     moves = _find(calls, "rl")
     if scenario.name in QUICK:
-        return sorted({*range(1, len(calls) + 1, 3), *(move + 1 for move in moves), *(move + 2 for move in moves)})
+        return sorted({*range(1, len(calls) + 1, 5), *(move + 1 for move in moves), *(move + 2 for move in moves)})
     return [calls.index("w") + 1, moves[-1] + 1, calls.index("s", moves[-1]) + 1, calls.rindex("u") + 1]
 
 
@@ -71,7 +75,7 @@ def test_a_failed_call_leaves_all_or_nothing_and_one_sentence(
     name: str, server: Server, scenarios: dict[str, Scenario], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     scenario, place = scenarios[name], tmp_path / "out"
-    calls = run_clean(server, scenario, place).calls
+    calls = run_clean(server, scenario, place)
     assert set("owsr" if scenario.replaces else "owsl") <= set(calls)
     for nth in choose_calls(scenario, calls, request):
         fault = (errno.ENOSPC, errno.EIO)[nth % 2]
@@ -97,7 +101,7 @@ def test_after_a_kill_the_next_run_finds_all_or_nothing(
     name: str, server: Server, scenarios: dict[str, Scenario], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     scenario, place = scenarios[name], tmp_path / "out"
-    calls = run_clean(server, scenario, place).calls
+    calls = run_clean(server, scenario, place)
     for nth in choose_calls(scenario, calls, request):
         scenario.prepare(place)
         assert server.ask(scenario.arguments, place=place, nth=nth, fault=KILL).status == -9
@@ -114,7 +118,7 @@ def test_sigterm_ends_a_command_as_ctrl_c_does(
     name: str, server: Server, scenarios: dict[str, Scenario], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     scenario, place = scenarios[name], tmp_path / "out"
-    calls = run_clean(server, scenario, place).calls
+    calls = run_clean(server, scenario, place)
     for nth in choose_calls(scenario, calls, request):
         scenario.prepare(place)
         ended = server.ask(scenario.arguments, place=place, nth=nth, fault=TERM)
@@ -129,7 +133,7 @@ def test_what_a_broken_disk_left_mixed_is_put_right_by_the_next_run(
 ) -> None:
     """All calls fail from the second move on, those that would take the first one back too."""
     scenario, place = scenarios["files"], tmp_path / "out"
-    calls = run_clean(server, scenario, place).calls
+    calls = run_clean(server, scenario, place)
     second = _find(calls, "r")[2] + 1  # the first is the journal's
     scenario.prepare(place)
     ended = server.ask(scenario.arguments, place=place, nth=second, fault=errno.EIO, lasting=True)

@@ -80,7 +80,7 @@ def test_threads_and_processes_share_rules_outputs_and_a_cache(
     # To compile all kernels takes a minute; a longer soak lets the processes do it at once, into one empty cache.
     environment = {**os.environ, **({"NUMBA_CACHE_DIR": str(cache)} if seconds > 60 else {})}
     command = [sys.executable, "-c", WORKER, str(place), str(seconds)]
-    runs = [subprocess.Popen([*command, f"process {n}"], env=environment) for n in range(3)]
+    runs = [subprocess.Popen([*command, f"process {n}"], env=environment) for n in range(2)]
     ends, over = time.monotonic() + seconds, threading.Event()
 
     def use(number: int) -> int:
@@ -100,6 +100,6 @@ def test_threads_and_processes_share_rules_outputs_and_a_cache(
         over.set()
         statuses = [run.wait(timeout=300) for run in runs]
     assert min(turns) >= 1
-    assert statuses == [0, 0, 0]
+    assert statuses == [0, 0]
     assert is_of_one_writer(place, rules)
     assert sorted(path.name for path in place.iterdir()) == ["a.json", "b.txt"]
