@@ -17,18 +17,24 @@ import secateur
 
 FILE = Path(__file__).parents[1] / "methods" / "careless.py.txt"
 USE = """
-import json, sys, warnings
+import json, os, warnings
 import pyarrow as pa
 import secateur
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from rows import doors
 from secateur.spark import open_session
-from spark.conftest import SETTINGS
 
 def careless(rows, y, **settings):
     return secateur.simplify(doors.TREE, rows, y, method="C-1", each_leaf=True, **settings)
 
 warnings.simplefilter("ignore")
-df = open_session("local[1]", **SETTINGS).createDataFrame(pa.Table.from_pandas(doors.FRAME, preserve_index=False))
+gateway = launch_gateway()  # to the Java that runs already; a second one would take longer than all else here
+java = gateway.jvm.JavaSparkContext(gateway.jvm.org.apache.spark.SparkContext.getOrCreate())
+context = SparkContext(gateway=gateway, jsc=java, conf=SparkConf(_jconf=java.getConf()))
+context.environment["PYTHONPATH"] = os.environ["PYTHONPATH"]  # of workers that have the file too
+table = pa.Table.from_pandas(doors.FRAME, preserve_index=False)
+df = open_session().createDataFrame(table).coalesce(1)
 made = [careless(rows, "outcome", floor=0.8) for rows in (doors.FRAME, "t.parquet", df)]
 page = json.loads(made[0].report().to_json())
 try:
@@ -61,9 +67,10 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def run(house: Path, *arguments: str) -> Any:
+def run(house: Path, *arguments: str, **told: str) -> Any:
     paths = os.pathsep.join([str(house), str(Path(__file__).parents[1])])
     environment = {**os.environ, "PYTHONPATH": paths, "PYTHONWARNINGS": "ignore", "PYSPARK_PYTHON": sys.executable}
+    environment |= told
     done = subprocess.run(
         [sys.executable, *arguments], cwd=house, env=environment, capture_output=True, text=True, check=False
     )
@@ -71,7 +78,8 @@ def run(house: Path, *arguments: str) -> Any:
 
 
 def test_one_file_adds_a_method_everywhere(house: Path, spark: Any) -> None:
-    done = run(house, "-c", USE)
+    java = spark.sparkContext._gateway.gateway_parameters
+    done = run(house, "-c", USE, PYSPARK_GATEWAY_PORT=str(java.port), PYSPARK_GATEWAY_SECRET=java.auth_token)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["equal"] == [True, True, True]

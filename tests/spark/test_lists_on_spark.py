@@ -67,6 +67,9 @@ def test_rounded_limits_are_compared_with_the_tree_as_it_was_fitted(spark: Any) 
     X, new = (frame.assign(y=((frame.a > 0.1) & (frame.b < 0.3) | (frame.c > 1)).astype(int)) for frame in frames)
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X[["a", "b", "c"]], X.y)
     rules = secateur.simplify(model, X[["a", "b", "c"]], X.y).rounded()
-    wanted, found = rules.audit(new[["a", "b", "c"]], new.y), rules.audit(spark.createDataFrame(new), "y")
+    wanted, found = (
+        rules.audit(new[["a", "b", "c"]], new.y),
+        rules.audit(spark.createDataFrame(pa.Table.from_pandas(new)), "y"),
+    )
     assert wanted.agreement < 100
     assert (found.agreement, found.tree_accuracy) == (wanted.agreement, wanted.tree_accuracy)

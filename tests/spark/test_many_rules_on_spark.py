@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from export.forms import both_forms
 from sklearn.tree import DecisionTreeClassifier
@@ -26,7 +27,7 @@ def test_many_rules_are_audited_alike_by_tasks_and_by_sql(
     rules = secateur.simplify(model, X, y, method="faithful", each_leaf=form == "each leaf")
     monkeypatch.setattr(auditing, "MOST_IN_SQL", len(rules) - 1)
     assert has_secateur(spark)
-    df = spark.createDataFrame(X.assign(y=y)).repartition(3)
+    df = spark.createDataFrame(pa.Table.from_pandas(X.assign(y=y))).repartition(3)
     in_tasks = []
     count = auditing._count_in_tasks
     monkeypatch.setattr(auditing, "_count_in_tasks", lambda *given: in_tasks.append(given) or count(*given))

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from drawing import draw
 from net import answers, forms
 from net.cases import SEEDS, Case, list_cases
 from net.tables import Told
@@ -18,7 +19,11 @@ METHODS = ("exact", "faithful", "mismatch", "quinlan")
 PLACE, OUTCOME = "place of the row", "outcome"
 
 
-@pytest.mark.parametrize("case", list_cases("facts and groups", methods=METHODS))
+*FROM_ROWS, LEAVES_ALONE, LIST_ALONE = list_cases("facts and groups", methods=METHODS)  # the last two without rows
+
+
+@pytest.mark.drawn
+@pytest.mark.parametrize("case", [*draw(FROM_ROWS, 4), LEAVES_ALONE, LIST_ALONE])
 def test_spark_says_what_the_lines_say(spark: Any, case: Case) -> None:
     def find_wrong(_: int, rules: Any, told: Told, rows: pd.DataFrame) -> dict[str, NDArray[np.int64]]:
         by_tree, at = told.model.predict(rows), forms.applied(rules, rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
@@ -18,7 +19,7 @@ MODEL = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, Y)
 
 @pytest.mark.parametrize("weight", [None, "age"])
 def test_lists_and_audits_are_those_of_rows_in_memory(spark: Any, weight: str | None) -> None:
-    df = spark.createDataFrame(FRAME)
+    df = spark.createDataFrame(pa.Table.from_pandas(FRAME))
     heavy = None if weight is None else FRAME[weight]
     here, there = (
         secateur.simplify(MODEL, X, Y, sample_weight=heavy),
@@ -33,7 +34,7 @@ def test_lists_and_audits_are_those_of_rows_in_memory(spark: Any, weight: str | 
     for here_line, there_line in zip(one.per_line, other.per_line, strict=True):
         assert there_line.support == here_line.support
         assert there_line.mean == (None if here_line.mean is None else pytest.approx(here_line.mean))
-    predicted = [row.prediction for row in there.predict(df).select("prediction").collect()]
+    predicted = there.predict(df).select("prediction").toArrow()["prediction"].to_pylist()
     assert predicted == here.predict(X).tolist()
 
 
@@ -42,12 +43,12 @@ def test_a_tree_of_spark_is_read_exactly(spark: Any) -> None:
     from pyspark.ml.pipeline import Pipeline
     from pyspark.ml.regression import DecisionTreeRegressor as SparkTree
 
-    df = spark.createDataFrame(FRAME)
+    df = spark.createDataFrame(pa.Table.from_pandas(FRAME))
     steps = [VectorAssembler(inputCols=list(X.columns), outputCol="v"), SparkTree(featuresCol="v", labelCol="target")]
     model = Pipeline(stages=steps).fit(df)
     tree = secateur.from_model(model, df)
     assert tree.is_regression
-    said = [row.prediction for row in model.transform(df).select("prediction").collect()]
+    said = model.transform(df).select("prediction").toArrow()["prediction"].to_pylist()
     assert secateur.simplify(tree, tolerance=0).predict(X).tolist() == said
     assert tree.counts is not None
     assert tree.counts[0, 0] == len(Y)
