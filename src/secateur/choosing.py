@@ -358,9 +358,9 @@ class _Choosing:
             defaults.append(cover.otherwise.class_id)
             starts.append(len(leaves))
         nan, floats = float("nan"), self._floats  # many lines state the same, in the lists of many budgets
-        for key, one in {id(one): one for one in stated if id(one) not in floats}.items():
-            floats[key] = (self.values.to_float(one), *((nan, nan) if one is None else map(float, one[1:])))
-        said = np.array([floats[id(one)] for one in stated])
+        for key, some in {id(some): some for some in stated if id(some) not in floats}.items():
+            floats[key] = (self.values.to_float(some), *((nan, nan) if some is None else map(float, some[1:])))
+        said = np.array([floats[id(some)] for some in stated])
         layout = Layout(
             nodes=np.array([cut.nodes[number] for number in printed], dtype=np.int64),
             defaults=np.array(defaults, dtype=np.int64),

@@ -351,6 +351,17 @@ def test_rows_that_give_the_stored_counts_are_the_training_rows() -> None:
     assert others["lists"][0]["measured"]["accuracy"] > 50
 
 
+def test_a_page_says_that_its_lines_count_other_rows_than_those_passed() -> None:
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    stored = secateur.Rules.from_json(cancer_rules(method="exact", each_leaf=False).to_json())
+    same, others = (summarize(stored, *some)["lists"][0]["cautions"] for some in ((X, y), (X[::2], y[::2])))
+    said = (
+        "The numbers beside the lines are of the rows that the rules were made with. Those passed now are others: the "
+    )
+    assert others[0].startswith(said)
+    assert not any(one.startswith(said) for one in same)
+
+
 def test_rows_beside_stored_rules_are_not_called_new() -> None:
     """Half of the training rows: the file does not say which rows the tree has seen."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)

@@ -55,7 +55,7 @@ def test_what_is_said_of_labels_is_what_the_tree_asks(seed: int) -> None:
     model, table, y = fit(seed)
     rules = secateur.simplify(model, table, y)
     footnotes = [one for one in str(rules).splitlines() if one.startswith("A label that the tree does not know")]
-    told = dict(re.findall(r"(\w+) (like \w+|line by line)", footnotes[0])) if footnotes else {}
+    told = dict(re.findall(r"(\w+) (like \w+|by the condition)", footnotes[0])) if footnotes else {}
     for line in rules.lines:
         for one, text in zip(line.whole_conditions, format_asked(rules, line.kept_ids), strict=True):
             if one.categories is None:

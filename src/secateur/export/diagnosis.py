@@ -14,6 +14,7 @@ from secateur.tree.shares import none_if_nan
 from secateur.tree.tree import Tree
 from secateur.words.conditions import (
     count_of,
+    count_points,
     format_count,
     format_link,
     format_share,
@@ -105,7 +106,7 @@ def _read_layers(diagnosis: Diagnosis, row: DiagnosisRow) -> Iterator[tuple[str,
     yield "orientation", _read_orientation(diagnosis, row, name)
     yield "status", NO_COUNTS if diagnosis._paths.share is None else _read_status(row, name)
     if row.effect_size is not None and row.effect is not None:
-        bound = f"±{100 * diagnosis.tolerance:g} points"
+        bound = f"±{count_points(diagnosis.tolerance)}"
         side = "within" if row.effect == "probabilistic-irc" else "beyond"
         yield (
             "effect",

@@ -25,6 +25,7 @@ from secateur.rules.rules import Rules
 from secateur.tree.columns import find_cuts
 from secateur.tree.facts import NO_FACTS, Claim, Facts
 from secateur.tree.tree import Tree
+from secateur.words.conditions import count_points
 
 LINE = 110
 ROUNDED = Fraction(1, 10**12)  # a share is stated as a float
@@ -42,7 +43,7 @@ PROMISED_VALUES = """\
 Expected: unsat. That means: there is no possible row for which a line that holds states a value further than {limit} \
 from the tree's, and none that no line answers{rest}."""
 REST = '; "otherwise" answers where no other line of its section holds'
-SHARES = " And the share that such a line states lies within {points:g} points of that of the row's leaf."
+SHARES = " And the share that such a line states lies within {points} of that of the row's leaf."
 NOT_PROMISED = """\
 Expected: sat or unsat; sat breaks no promise, because these rules promise less than equal answers on all possible \
 rows: {guarantee} The file asks for a possible row whose answer, from the first line below that holds, \
@@ -141,7 +142,7 @@ def _describe(rules: Rules) -> Iterator[str]:
     if rules.fidelity is not None:
         yield f"The tree is a surrogate; nothing here is about the model that it stands for, {rules.fidelity.model}."
     if _promises_answers(rules):
-        also = SHARES.format(points=100 * rules.tolerance) if rules.keeps_shares else ""
+        also = SHARES.format(points=count_points(rules.tolerance)) if rules.keeps_shares else ""
         rest = REST if rules.is_list else ""
         if rules.tree.is_regression:
             yield PROMISED_VALUES.format(limit=repr(float(rules.tolerance)), rest=rest)

@@ -74,7 +74,9 @@ class JointRows:
         # Whole numbers: sums are exact. By the kind of a row.
         self._units = np.stack([mixture.mixed_units, mixture.real_units]).astype(np.float64)
         self._kind = mixture.kind
-        worth = sum(_add_up(self.leaf[some], self._count(some), paths.n_rules) for some in _cut(0, mixture.n_rows))
+        worth: Units = np.zeros((2, paths.n_rules))
+        for some in _cut(0, mixture.n_rows):
+            worth += _add_up(self.leaf[some], self._count(some), paths.n_rules)
         self.whole = _add_up(self.group_of_leaf, worth, self.n_groups)  # of each class
         self.totals = mixture.mixed_total, mixture.real_total
 
@@ -84,10 +86,9 @@ class JointRows:
 
     def go_left(self, node: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether some rows go left at a split."""
-        left: NDArray[np.bool_] = self._splits.go_left(
-            np.array([node]), self._codes[self._splits.column[node], rows][None]
-        )
-        return left[0]
+        codes = self._codes[self._splits.column[node], rows]
+        left: NDArray[np.bool_] = self._splits.go_left(np.array([node]), codes[None])[0]
+        return left
 
     def find_cells(self, nodes: NDArray[np.int64], first: int, last: int) -> tuple[NDArray[np.int64], Units]:
         """Find a row of each cell, and what its rows are worth, among rows that follow each other.
@@ -326,7 +327,8 @@ class _Section:
 
     def _fail(self, links: Any) -> NDArray[np.uint8]:
         """Flag the cells that fail links; bits beyond the last cell may be set."""
-        return self._left[self._node_of[links]] ^ self._turned[links][..., None]
+        failed: NDArray[np.uint8] = self._left[self._node_of[links]] ^ self._turned[links][..., None]
+        return failed
 
     def _find_fails(self, line: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """Find which conditions of a line are kept, and flag the cells that fail each."""

@@ -62,12 +62,12 @@ class MixedRows:
     @property
     def mixed(self) -> NDArray[np.int64]:
         """What each row is worth among training rows and copies."""
-        return self.mixed_units[self.kind]
+        return self.mixed_units.take(self.kind)
 
     @property
     def real(self) -> NDArray[np.int64]:
         """What each row is worth among the training rows alone."""
-        return self.real_units[self.kind]
+        return self.real_units.take(self.kind)
 
     def spread(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """Give each row the number of its leaf; the numbers are in source order."""

@@ -99,8 +99,8 @@ def _template(name: str) -> Any:
         "amount": format_amount,
         "count": lambda value: "unknown" if value is None else format_count(value),
         "percent": lambda value: "–" if value is None else _unbroken(format_share(value / 100)),
-        **{"share": lambda value: _unbroken(format_share(value)), "points": _read_points, "limits": _read_limits},
-        **{"squeeze": _squeeze, "shorten": _shorten, "unbroken": _unbroken},
+        **{"share": lambda value: _unbroken(format_share(value)), "points": _read_points},
+        **{"limits": _read_limits, "squeeze": _squeeze, "shorten": _shorten, "unbroken": _unbroken},
     }
     return environment.get_template(name)
 

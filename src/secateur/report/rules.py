@@ -39,7 +39,7 @@ from secateur.results.per_line import find_limits_of_d
 from secateur.results.statistics import round_outwards
 from secateur.rows.checking import check_labels
 from secateur.rules.rules import Rules
-from secateur.words.conditions import read_conditions
+from secateur.words.conditions import format_share, read_conditions
 from secateur.words.plain_words import describe_unknown
 from secateur.words.reasons import list_facts
 
@@ -144,7 +144,7 @@ def describe_list(rules: Rules, at_hand: RowsAtHand, audit: Audit | None, texts:
         "top": {"lines": [one.line - 1 for one in find_highest(rules)], "words": describe_highest(rules) or ""},
         "faithful": faithful,
         "right": right,
-        "cautions": _find_cautions(rules, audit),
+        "cautions": [*_tell_rows_apart(rules, at_hand, audit), *_find_cautions(rules, audit)],
     }
 
 
@@ -197,6 +197,17 @@ def _describe_trust(rules: Rules, at_hand: RowsAtHand, audit: Audit | None) -> t
     found = _measure(audit)
     limits = found["disagreement_interval"] if at_hand.is_new else None
     return describe_difference(found["disagreement"], at_hand.words, limits), right
+
+
+def _tell_rows_apart(rules: Rules, at_hand: RowsAtHand, audit: Audit | None) -> list[str]:
+    """Say so where lines count the rows that a file of rules was made with, and others are measured."""
+    if audit is None or at_hand.training is not None or rules.fidelity is not None or not rules.is_counted:
+        return []
+    right = format_share(audit.accuracy / 100)
+    return [
+        "The numbers beside the lines are of the rows that the rules were made with. Those passed now are others: the "
+        f"rules are right for {right} of {at_hand.words}."
+    ]
 
 
 def _find_cautions(rules: Rules, audit: Audit | None) -> list[str]:

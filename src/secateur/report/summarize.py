@@ -196,11 +196,10 @@ def describe_origin(rules: Rules, at_hand: RowsAtHand) -> dict[str, Any]:
         rows, labels = at_hand.training.X, np.asarray(at_hand.training.y)
         found = hashlib.sha256()
         for begin in range(0, rows.n_rows, MANY_ROWS):
-            found.update(np.ascontiguousarray(rows.matrix[begin : begin + MANY_ROWS]))
+            found.update(rows.matrix[begin : begin + MANY_ROWS].tobytes())
         for begin in range(0, rows.n_rows, MANY_ROWS):
-            found.update(
-                "".join(f"\n{one}" for one in labels[begin : begin + MANY_ROWS].tolist())[not begin :].encode()
-            )
+            some = "\n".join(map(str, labels[begin : begin + MANY_ROWS].tolist()))
+            found.update(f"\n{some}"[begin == 0 :].encode())
         told.append(f"{count_of(rows.n_rows, 'training row')}, data {found.hexdigest()[:8]}")
     if rules.unseen is not None:
         told.append(count_of(float(rules.unseen.sizes.sum()), "unseen row"))

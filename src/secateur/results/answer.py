@@ -25,7 +25,15 @@ from secateur.results.measures import (
 from secateur.rules.rule import Rule
 from secateur.rules.rules import Rules
 from secateur.tree.columns import show_text
-from secateur.words.conditions import count_class, count_of, count_rows, format_count, format_share, name_class
+from secateur.words.conditions import (
+    count_class,
+    count_of,
+    count_points,
+    count_rows,
+    format_count,
+    format_share,
+    name_class,
+)
 from secateur.words.plain_words import describe_unknown, find_pattern, format_amount, format_limit
 
 SHOWN_CLASSES = 5
@@ -151,7 +159,7 @@ def describe_faithful(rules: Rules, audit: Audit | None = None, trained: Audit |
     """Say how far rules agree with the tree, by an audit on other rows or on the training rows if any."""
     if rules.tree.is_regression:
         return _describe_near(rules)
-    points = f"{100 * rules.tolerance:.6g} points"
+    points = count_points(rules.tolerance)
     if rules.is_exact:
         whom, same = _name_rows(rules), "Compared with the tree, no answer changes"
         if rules.keeps_shares:
@@ -265,10 +273,10 @@ def _warn_of_labels(own: NDArray[np.float64], counted: NDArray[np.float64], said
 FIRST_DECIDES = "The first line that holds decides."
 SECTION_FIRST = "Find the section of a row; in it, the first line that holds decides."
 STATES = "“States” is the probability of {name} that the list gives a row: the share in training{kept}."
-KEPT = " in all leaves that the line answers for, rows of earlier lines included, kept within {points} points of each"
+KEPT = " in all leaves that the line answers for, rows of earlier lines included, kept within {points} of each"
 OF_ITS_LEAVES = ", the share of its leaves"
 OF_LEAVES = (
-    "“The share of its leaves” is within {points:g} points of that of every leaf that the line stands for; within the "
+    "“The share of its leaves” is within {points} of that of every leaf that the line stands for; within the "
     "budget it also decides rows of other leaves, so its own rows show another share."
 )
 HELD_UP = "A line did not hold up if its unseen rows differ from its training rows by more than chance explains."
@@ -409,10 +417,10 @@ def explain_reading(rules: Rules, shown: Sequence[Rule]) -> list[str]:
         name = "its class" if of is None else name_class(rules.tree.class_names[of])
         # Of three and more classes the promise is about a line's own class alone.
         is_kept = rules.keeps_shares and (of is None or rules.tree.n_classes == 2)
-        kept = KEPT.format(points=f"{100 * rules.tolerance:.6g}") if is_kept else ""
+        kept = KEPT.format(points=count_points(rules.tolerance)) if is_kept else ""
         told.append(STATES.format(name=name, kept=kept))
         if any(describe_stated(line).endswith(OF_ITS_LEAVES) for line in shown):
-            told.append(OF_LEAVES.format(points=100 * rules.tolerance))
+            told.append(OF_LEAVES.format(points=count_points(rules.tolerance)))
     told += describe_unknown(rules, shown)
     told += [HELD_UP] if rules.unseen is not None and rules.did_not_hold_up.any() else []
     return [*told, COUNTED_TWICE] if counts_rows_twice(rules) else told

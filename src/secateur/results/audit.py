@@ -27,7 +27,7 @@ from secateur.rules.making import Unseen
 from secateur.rules.rule import written_by
 from secateur.rules.rules import Rules
 from secateur.tree.shares import compare_reliability, divide_or_nan
-from secateur.words.conditions import count_of
+from secateur.words.conditions import count_of, count_points
 from secateur.words.plain_words import format_amount, format_limit
 
 TINY = 1e-9
@@ -280,7 +280,7 @@ class Audit:
         limits = "" if is_proved else f" (95 % interval {low:.2f} to {high:.2f})"
         off = []
         if self.per_line.rules.keeps_shares:
-            points = f"{100 * self.per_line.rules.tolerance:g} points"
+            points = count_points(self.per_line.rules.tolerance)
             off = [f"off (another class, or a share more than {points} from its leaf's): {self.off:.2f} %"]
         which, rest = "covered by a rule", "; by"
         if self.per_line.rules.is_list:
@@ -359,7 +359,7 @@ class Audit:
             lines.append(
                 f"training reliability of a rule against its leaf's: at most {100 * self.max_abs_d:.1f} points away, "
                 f"{100 * self.mean_abs_d:.1f} on average; {self.share_beyond_tolerance:.2f} % of rules beyond "
-                f"{100 * self.tolerance:g} points ({whose})"
+                f"{count_points(self.tolerance)} ({whose})"
             )
         return lines
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from secateur.errors import InputError, shorten
 from secateur.methods.leaves import CLASSES_ONLY, Stated
 from secateur.rules.lines import without_facts
-from secateur.words.conditions import count_of, format_count
+from secateur.words.conditions import count_of, count_points, format_count
 
 if TYPE_CHECKING:
     from secateur.rows.row_source import GivenRows
@@ -123,7 +123,7 @@ class Edits:
         told = f"Edited {times}: the class differs from the tree's on {told}; "
         if known := [(price.off, price.largest or 0.0) for price, _ in priced if price.off is not None]:
             off, most = " and ".join(format_count(off) for off, _ in known), 100 * max(moved for _, moved in known)
-            points = f"{100 * self.tolerance:.6g} points"
+            points = count_points(self.tolerance)
             told += f"the class, or a probability by more than {points}, on {off} (at most {most:.3g} points); "
         return f"{told}nothing is promised about other rows."
 

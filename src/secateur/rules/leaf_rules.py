@@ -19,7 +19,7 @@ from secateur.tree.columns import BESIDE_A_LIMIT
 from secateur.tree.paths import DEFAULT_RF_TOL, Paths, trace_paths
 from secateur.tree.shares import divide_or_nan
 from secateur.tree.tree import Tree
-from secateur.words.conditions import Condition, count_conditions, format_share, read_conditions
+from secateur.words.conditions import Condition, count_conditions, count_points, format_share, read_conditions
 from secateur.words.reasons import VALUE_WORDS, FactsUsed, Reason, Witnesses, make_reasons
 
 
@@ -400,7 +400,7 @@ class LineRules(LeafRules):
             return None
         low, high = (format_share(end) for end in self.layout.windows[line].tolist())
         shares = self.find_shares(self.value_counts, self.paths.leaf_class)
-        span, points = low if low == high else f"{low} to {high}", f"{200 * self.tolerance:.6g} points"
+        span, points = low if low == high else f"{low} to {high}", count_points(2 * self.tolerance)
 
         def tell(leaf: int) -> str:
             own = format_share(float(shares[self.place_of_leaf[leaf]]))

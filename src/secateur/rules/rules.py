@@ -30,7 +30,7 @@ from secateur.rules.making import Choice, StoredContent
 from secateur.rules.rule import ArraySequence, Rule, Section, written_by
 from secateur.rules.writable import Writable
 from secateur.tree.shares import none_if_nan
-from secateur.words.conditions import count_of, format_share
+from secateur.words.conditions import count_of, count_points, format_share
 from secateur.words.plain_words import find_pattern, find_voice, format_limit
 from secateur.words.reasons import find_facts_of_list
 
@@ -184,7 +184,7 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
         if self.making.edits is not None:
             return self.making.edits.describe()
         if self.is_exact and self.keeps_shares:
-            within = f"a probability of that class within {100 * self.tolerance:.6g} points of its leaf's"
+            within = f"a probability of that class within {count_points(self.tolerance)} of its leaf's"
             return f"For every possible row: the tree's class, and {within}."
         if self.is_exact:
             return "Exact for every possible row: each row gets the class that the tree predicts."
@@ -195,7 +195,7 @@ class Rules(LineRules, Editable, Writable, ArraySequence[Rule]):
             )
         by_weight = " (by weight)" if self.is_weighted else ""
         means = "get another class than from the tree"
-        means += f", or a share more than {100 * self.tolerance:.6g} points away" if self.keeps_shares else ""
+        means += f", or a share more than {count_points(self.tolerance)} away" if self.keeps_shares else ""
         return (
             f"Of the training rows{by_weight}, of all and of those of each class that the tree predicts, at most "
             f"{100 * self.budget:.6g} % {means}; on other rows that is an estimate, not a bound."

@@ -241,6 +241,11 @@ def format_share(value: float | None) -> str:
     return text
 
 
+def count_points(difference: float) -> str:
+    """Write a difference of shares, such as ``10 points`` or ``1 point``."""
+    return count_of(float(f"{100 * difference:.6g}"), "point")
+
+
 def format_share_beside(value: float, limit: float) -> str:
     """Write a share as a percentage with the digits that show on which side of a limit it is."""
     if value == limit or limit == 0 or not abs(float(f"{value:.3f}") - limit) < 1e-12:  # a NaN is beside nothing

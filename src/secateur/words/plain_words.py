@@ -216,7 +216,11 @@ def describe_unknown(rules: Rules, shown: Iterable[Any]) -> list[str]:
             nodes, levels = np.flatnonzero((tree.feature == one.feature) & ~tree.is_leaf), tree.categories[one.feature]
             sides = [np.isin(np.arange(len(levels) + 1), tree.left_codes(node)) for node in nodes]
             same = np.flatnonzero(np.all([side[:-1] == side[-1] for side in sides], axis=0)).tolist()
-            how = f"like {show_text(str(levels[same[0]]))}" if same else "line by line, as rule.text says"
+            how = (
+                f"like {show_text(str(levels[same[0]]))}"
+                if same
+                else "by the condition of each line, which rule.text prints"
+            )
             told[show_text(one.name)] = how
     listed = "; ".join(f"{name} {how}" for name, how in sorted(told.items()))
     return [f"A label that the tree does not know is answered so: {listed}."] if told else []
@@ -328,6 +332,7 @@ def format_amount(number: float) -> str:
 
 
 def format_limit(number: float, pattern: str = "{}") -> str:
-    """Write a tolerance in few digits, never smaller than it is."""
+    """Write a tolerance in few digits, never smaller than it is; that of percentages is in points."""
+    pattern = f"{pattern.rstrip(' %')} points" if pattern.endswith("%") else pattern
     short = Context(prec=SHORT, rounding=ROUND_CEILING).create_decimal(Decimal(repr(float(number))))
     return pattern.replace("{}", write_number(short))

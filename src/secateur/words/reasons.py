@@ -28,7 +28,14 @@ from secateur.tree.paths import Paths
 from secateur.tree.regions import Region, domain_of, meet_regions, pick_value, read_links, regions_of_links
 from secateur.tree.shares import SLACK, none_if_nan
 from secateur.tree.tree import Label, Tree
-from secateur.words.conditions import format_change, format_link, format_share, format_share_beside, format_value
+from secateur.words.conditions import (
+    count_points,
+    format_change,
+    format_link,
+    format_share,
+    format_share_beside,
+    format_value,
+)
 from secateur.words.plain_words import format_amount, format_limit
 
 if TYPE_CHECKING:
@@ -174,13 +181,13 @@ TERMS: dict[str, Callable[[_Terms], Any]] = {
     "share_after": lambda of: format_share_beside(of.after, of.limit),
     "share_before": lambda of: format_share(of.before),
     "window": lambda of: (
-        f", with shares no more than {200 * of.parameters['tolerance']:.6g} points apart"
+        f", with shares no more than {count_points(2 * of.parameters['tolerance'])} apart"
         if "tolerance" in of.parameters
         else ""
     ),
     "kept_out": lambda of: f"leaf {of.node}" if of.node >= 0 else "a leaf that it may not answer for",
     "guarded": lambda of: (
-        f"more than {100 * of.parameters['tolerance']:.6g} points below"
+        f"more than {count_points(of.parameters['tolerance'])} below"
         if of.before - of.after > of.parameters.get("tolerance", math.inf) + SLACK
         else "not the commonest class"
     ),

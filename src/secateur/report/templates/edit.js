@@ -259,9 +259,9 @@ function priceWords(kind, price) {
   const most = price.left_out ? ` to ${count(price.differs + price.left_out)}` : "";
   const told = (words, counts) => counts.flatMap((n, c) => (n ? [`${words} ${count(n)} ${data.classes[c]}`] : []));
   const parts = [...told("catches", price.caught), ...told("loses", price.lost)];
-  const points = (share) => Number((100 * share).toPrecision(3));
+  const points = (share, n = Number((100 * share).toPrecision(3))) => `${n} point${n === 1 ? "" : "s"}`;
   const kept = data.lists[data.list].tolerance;
-  const off = kept === null ? "" : Number.isFinite(price.off) ? ` ${count(price.off)} get another class, or a probability more than ${points(kept)} points from their leaf’s; the largest move is ${points(price.largest)} points.` : " How many probabilities move is not known here.";
+  const off = kept === null ? "" : Number.isFinite(price.off) ? ` ${count(price.off)} get another class, or a probability more than ${points(kept)} from their leaf’s; the largest move is ${points(price.largest)}.` : " How many probabilities move is not known here.";
   return make("li", {}, make("b", {}, `${count(price.differs)}${most} of ${count(price.rows)} ${kind} rows`), ` get another class than from the tree${parts.length ? `: it ${parts.join(", ")}` : ""}.${off}`);
 }
 
