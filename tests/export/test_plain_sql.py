@@ -137,7 +137,7 @@ def test_with_rows_every_number_that_is_rounded_to_a_training_value_is_decided_a
 
 @pytest.mark.parametrize("dialect", NOT_RUN)
 @given(data=st.data())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_other_dialects_decide_alike_once_translated_for_duckdb(dialect: str, data: st.DataObject) -> None:
     probe = data.draw(probes_of("list"))
     assert probe.rules.training is not None
