@@ -256,7 +256,9 @@ class _Choosing:
         classes = {c: make_mask(np.flatnonzero(paths.leaf_class == c).tolist()) for c in set(self.values.class_ids)}
         for place, class_id in enumerate(self.values.class_ids):
             own = tuple(np.flatnonzero(kept[paths.entries(place)]).tolist())
-            inside = self._find_inside(place, ~kept) & classes[class_id]
+            span = paths.entries(place)
+            edges = map(self.masks.edge, paths.links[span][kept[span]].tolist())
+            inside = self.masks.inside(edges) & classes[class_id]
             yield Candidate(class_id, inside, inside, {place: (own, costs[place])})
 
     @cached_property

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import oracles
 import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
 
+import secateur
 from secateur.counting import masks
 from secateur.counting.masks import (
     ClassMasks,
     list_rows,
+    mask_blocks,
     mask_leaves,
     number_rows,
     pack_bits,
@@ -53,10 +58,6 @@ def test_routing_reaches_the_leaf_that_a_walk_reaches(tree: Tree, data: st.DataO
 
 def test_blocks_meet_without_a_gap(monkeypatch: object) -> None:
     """Row counts around the block size and the word size, in either memory order."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    import secateur
-
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 3)).astype(np.float32)
     tree = secateur.from_model(DecisionTreeClassifier(max_depth=4).fit(X, X[:, 0] * X[:, 1] > 0))
@@ -68,6 +69,22 @@ def test_blocks_meet_without_a_gap(monkeypatch: object) -> None:
             expected = unpack_bits(whole, 700)[:, :n_rows]
             assert np.array_equal(unpack_bits(packed, n_rows), expected)
             assert np.bitwise_count(packed).sum() == expected.sum()  # no stray bit beyond the last row
+
+
+def test_masks_of_a_part_hold_no_row_beyond_it_and_masks_of_no_rows_are_none() -> None:
+    X = np.arange(200, dtype=np.float32)[:, None]
+    tree = secateur.from_model(DecisionTreeClassifier().fit(X, X[:, 0] > 100))
+    rows = Rows.of(X)
+    (kept,) = mask_blocks(tree, rows)  # they are kept for who asks again
+    assert next(mask_blocks(tree, rows))[1] is kept[1]
+    for first, last in ((0, 64), (64, 100), (0, 130), (128, 200)):
+        ((span, found),) = mask_blocks(tree, rows.part(first, last))
+        assert span == slice(0, last - first)
+        assert np.bitwise_count(found[0]).sum() == last - first
+        assert np.array_equal(unpack_bits(found, last - first), unpack_bits(kept[1], 200)[:, first:last])
+    other = replace(tree, missing_left=~tree.missing_left)
+    assert next(mask_blocks(other, rows))[1] is not kept[1]
+    assert list(mask_blocks(tree, Rows.of(X[:0]), np.zeros(1, dtype=np.int64))) == []
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=200))

@@ -95,20 +95,22 @@ class _Column:
 
 
 def mask_blocks(tree: Tree, rows: Rows, nodes: NDArray[np.int64] | None = None) -> Iterator[tuple[slice, Masks]]:
-    """Mask the rows of every link, or of those of some splits, a block of rows at a time, as large as half of them.
+    """Mask the rows of every link, or of those of some splits, in blocks whose masks take at most MASK_BYTES.
 
-    The masks of a block are gone when the next is made.
+    The masks of a block are overwritten by the next.
     """
     n_bytes = max(LEAST_BYTES, 2 * rows.n_rows * rows.n_features)
     most, size = (limit // tree.n_nodes * 8 // 64 * 64 for limit in (MASK_BYTES, n_bytes))
     size = max(64, min(most, max(LEAST_ROWS, size)))
-    tests = tree.feature, tree.threshold
-    if all(one is other for one, other in zip(rows.packed.get("tests", (None, None)), tests, strict=True)):
+    tests = tree.feature, tree.threshold, tree.missing_left, tree.categories
+    if all(one is other for one, other in zip(rows.packed.get("tests", [None] * len(tests)), tests, strict=True)):
         yield slice(0, rows.n_rows), rows.packed["masks"]
         return
     if nodes is None and rows.n_rows <= size:  # few bytes: who asks again gets the same
         rows.packed.update(masks=pack_links(tree, rows), tests=tests)
         yield slice(0, rows.n_rows), rows.packed["masks"]
+        return
+    if not rows.n_rows:
         return
     n_words = -(-rows.n_rows // (64 * -(-rows.n_rows // size)))  # blocks of one size take least
     room, size = np.zeros((tree.n_nodes, n_words), dtype=np.uint64), 64 * n_words

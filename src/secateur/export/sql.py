@@ -357,7 +357,7 @@ def _find_place(source: TypedTable, rules: Rules, features: Sequence[int]) -> No
 def _find_covers(
     source: TypedTable, columns: Sequence[Column], rules: Mapping[int, Sequence[ColumnTest] | None]
 ) -> Node:
-    """Add up the bits of the rules that a row satisfies, given their tests; None is passed by no row.
+    """Find the bits of the rules that a row satisfies, given their tests by bit; None is passed by no row.
 
     A value is looked up once among the limits of its column: it allows some rules, and a row what all its values allow.
     """

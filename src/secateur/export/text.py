@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from secateur.export.listing import ListedLine, Listing, make_listing
 from secateur.export.plain_names import one_line
@@ -35,7 +35,8 @@ def lay_out(listing: Listing, *, width: int | None = None) -> str:
     lines += _write_lines(listing.lines, width)
     if listing.n_left_out:
         lines.append(f"… and {count_of(listing.n_left_out, 'more line')}")
-    return "\n".join([*lines, "", *_fold(listing.after, width)])
+    signs = ["“+” is asked, “-” was deleted."] if any(line.reasons for line in listing.lines) else []
+    return "\n".join([*lines, "", *_fold([*signs, *listing.after], width)])
 
 
 def _write_lines(listed: Sequence[ListedLine], width: int | None) -> Iterator[str]:
@@ -54,7 +55,7 @@ def _write_lines(listed: Sequence[ListedLine], width: int | None) -> Iterator[st
         if is_narrow:
             indent = " " * len(head)
             yield from _fold_conditions(head, line, one, width or WIDEST)
-            yield from wrap(line.rows, width or WIDEST, initial_indent=indent, subsequent_indent=indent)
+            yield from _wrap(line.rows, width or WIDEST, initial_indent=indent, subsequent_indent=indent)
         else:
             yield f"{f'{head}{one}':<{column}}   {line.rows}"
         for reason in line.reasons:
@@ -69,8 +70,12 @@ def _fold_conditions(head: str, line: ListedLine, asked: str, width: int) -> lis
     room = width - len(head) - len(" and")
     parts = [one.replace(" ", KEPT) if len(one) < room else one for one in line.conditions]
     whole = f"if {' and '.join(parts)}" if asked.startswith("if ") and parts else asked
-    folded = wrap(f"{head.replace(' ', KEPT)}{whole}", width, subsequent_indent=KEPT * len(head))
-    return [part.replace(KEPT, " ") for part in folded]
+    return _wrap(f"{head.replace(' ', KEPT)}{whole}", width, subsequent_indent=KEPT * len(head))
+
+
+def _wrap(text: str, width: int, **indents: Any) -> list[str]:
+    """Wrap a text; the sign of a percentage stays beside its number."""
+    return [part.replace(KEPT, " ") for part in wrap(text.replace(" %", f"{KEPT}%"), width, **indents)]
 
 
 def _fold(sentences: Sequence[str], width: int | None, indent: str = "") -> list[str]:
@@ -79,7 +84,7 @@ def _fold(sentences: Sequence[str], width: int | None, indent: str = "") -> list
     return [
         part
         for sentence in sentences
-        for part in wrap(sentence, width, initial_indent=indent, subsequent_indent=f"{indent}  " if indent else "")
+        for part in _wrap(sentence, width, initial_indent=indent, subsequent_indent=f"{indent}  " if indent else "")
         or [""]
     ]
 

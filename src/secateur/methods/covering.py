@@ -360,7 +360,7 @@ class _Shortened(NamedTuple):
     witnesses: list[int]  # leaves that must not be met, one set of them for each edge that keeps such leaves out
 
     def changes(self, outside: int, also_outside: int) -> bool:
-        """Whether it may be another for a window from one up to another, given the leaves outside these two.
+        """Whether a window from one up to another may leave other conditions, given the leaves outside these two.
 
         Those between lie in the two together, and contain what both contain. While what was deleted meets no leaf
         outside, and each kept edge keeps some out, the same decisions are taken.

@@ -52,11 +52,6 @@ class Span(NamedTuple):
             self.missing and missing,
         )
 
-    @property
-    def has_listed(self) -> bool:
-        """Whether a number or a code is allowed."""
-        return self.low <= self.high and self.codes != 0
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Allowed:

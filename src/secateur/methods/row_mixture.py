@@ -29,7 +29,7 @@ from secateur.tree.tree import Tree
 POOL_ROWS = 4_000  # shuffled rows, at least
 FINEST = 2**52
 MOST_ROWS = 2**31 - 1  # rows are numbered by 32 bits
-LARGEST = 2**58  # a cost is multiplied by a small number, and must stay a 64-bit one
+LARGEST = 2**53  # sums of units may be floats, which are exact up to here
 
 
 @dataclass(frozen=True)

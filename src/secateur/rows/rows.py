@@ -22,7 +22,7 @@ from secateur.tree.tree import Tree
 # Large enough to be worth a thread, small enough that a converted block stays in the processor's cache and that threads
 # end at about the same time. A multiple of 64 keeps blocks on the boundaries of mask words.
 BLOCK_ROWS = 1 << 14
-MANY_ROWS = 1 << 18  # what is found of each row and not kept is found of so many at a time
+MANY_ROWS = 1 << 18  # rows that are routed at a time
 
 
 class Block(NamedTuple):
@@ -100,10 +100,11 @@ class Rows:
         def read(begin: int, end: int, some: NDArray[np.int64]) -> NDArray[Any]:
             return self.read(first + begin, first + end, some)
 
-        packed = dict(self.packed)
-        if "masks" in packed and first % 64 == 0:
+        is_aligned = first % 64 == 0 and (last % 64 == 0 or last == self.n_rows)
+        packed = dict(self.packed) if is_aligned else {}
+        if "masks" in packed:
             packed["masks"] = packed["masks"][:, first // 64 : -(-last // 64)]
-        return Rows(last - first, self.n_features, source, self.column_of, read, packed if first % 64 == 0 else {})
+        return Rows(last - first, self.n_features, source, self.column_of, read, packed)
 
     def take(self, order: NDArray[np.int64], features: NDArray[np.int64]) -> NDArray[Any]:
         """Take some rows in the given order, and some columns, as a matrix in row order."""
@@ -239,7 +240,8 @@ def index_rows(tree: Tree, paths: Paths, rows: Rows) -> RowIndex:
     place = np.empty(rows.n_rows, dtype=place_of.dtype)
     for begin in range(0, rows.n_rows, MANY_ROWS):  # node ids of all rows would take four times the memory
         end = min(begin + MANY_ROWS, rows.n_rows)
-        place[begin:end] = place_of[apply_tree(tree, rows.part(begin, end))]
+        some = rows if end - begin == rows.n_rows else rows.part(begin, end)
+        place[begin:end] = place_of[apply_tree(tree, some)]
     n_rows = np.zeros(tree.n_nodes, dtype=np.int64)
     n_rows[paths.leaf_ids] = np.bincount(place, minlength=paths.n_rules)
     first, last = find_runs(tree, n_rows)

@@ -216,12 +216,8 @@ def describe_unknown(rules: Rules, shown: Iterable[Any]) -> list[str]:
             nodes, levels = np.flatnonzero((tree.feature == one.feature) & ~tree.is_leaf), tree.categories[one.feature]
             sides = [np.isin(np.arange(len(levels) + 1), tree.left_codes(node)) for node in nodes]
             same = np.flatnonzero(np.all([side[:-1] == side[-1] for side in sides], axis=0)).tolist()
-            how = (
-                f"like {show_text(str(levels[same[0]]))}"
-                if same
-                else "by the condition of each line, which rule.text prints"
-            )
-            told[show_text(one.name)] = how
+            like = f"like {show_text(str(levels[same[0]]))}" if same else "by the condition of each line, see rule.text"
+            told[show_text(one.name)] = like
     listed = "; ".join(f"{name} {how}" for name, how in sorted(told.items()))
     return [f"A label that the tree does not know is answered so: {listed}."] if told else []
 
