@@ -47,7 +47,7 @@ def is_same(stored: Any, found: Any) -> bool:
 
 @pytest.mark.long
 @pytest.mark.drawn
-@pytest.mark.parametrize("name", draw(make_stored_answers.PROBLEMS, 15))
+@pytest.mark.parametrize("name", draw(make_stored_answers.PROBLEMS, 10))
 def test_a_tree_has_the_stored_answers(name: str, stored: dict[str, Any]) -> None:
     found = make_stored_answers.compute(name)
     assert found["tree"] == stored[name]["tree"], "this release of scikit-learn fits another tree"
