@@ -51,8 +51,10 @@ def test_files_come_back_when_a_device_cannot_be_written(tmp_path: Path) -> None
     assert not list(tmp_path.iterdir())
 
 
-def test_nothing_to_write_is_no_mistake() -> None:
+def test_nothing_to_write_is_no_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     write_files({})
+    assert not list(tmp_path.iterdir())
 
 
 def test_half_of_a_character_is_rejected_before_anything_is_written(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from secateur.kernels import running, walks
 from secateur.kernels.running import compile_module, is_soon_done
 from secateur.methods import budgeted, row_mixture
 from secateur.methods.budgeted import spend_budget
+from secateur.rows import rows as rows_module
 from secateur.rows.checking import check_rows
 from secateur.rows.rows import LabelledRows, index_rows
 from secateur.tree.paths import trace_paths
@@ -150,6 +151,9 @@ def test_every_node_has_the_run_of_rows_that_pass_it(problem: tuple[Tree, tuple[
     tree, (X, _, _) = problem
     paths = trace_paths(tree)
     index = index_rows(tree, paths, check_rows(tree, X))
+    with mock.patch.object(rows_module, "MANY_ROWS", 7):
+        for whole, in_parts in zip(index, index_rows(tree, paths, check_rows(tree, X)), strict=True):
+            assert np.array_equal(whole, in_parts)
     for node in range(tree.n_nodes):
         passing = [row for row in range(len(X)) if node in (0, *oracles.path(tree, oracles.walk(tree, X[row])))]
         assert sorted(index.order[index.first[node] : index.last[node]].tolist()) == passing

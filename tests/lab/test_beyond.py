@@ -91,6 +91,7 @@ def test_all_splits_of_all_data_sets_are_stored(study: str, arm: str) -> None:
 @pytest.mark.parametrize("arm", ["cart", "optimal"])
 def test_no_rule_of_faithful_or_mismatch_ends_beyond_its_tolerance(arm: str) -> None:
     for split in load_study("beyond", arm):
+        assert {"faithful", "mismatch"} <= {row["method"] for row in split["rows"]}
         for row in split["rows"]:
             if row["method"] in ("faithful", "mismatch"):
                 tolerance = row["picked"] if row["knob"] == "by folds" else float(row["knob"])

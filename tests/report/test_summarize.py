@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import sys
@@ -476,6 +477,9 @@ def test_the_page_says_what_it_was_made_of_and_what_rows_that_were_not_seen_say(
     found = summarize(rules)
     told = " ".join(found["meta"]["told"])
     assert re.search(r"285 training rows, data [0-9a-f]{8} 284 unseen rows tree [0-9a-f]{8} made \d+ \w+ 20\d\d", told)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(importlib.import_module("secateur.report.summarize"), "MANY_ROWS", 7)
+        assert summarize(rules)["meta"]["told"][0] == found["meta"]["told"][0], "rows are read piece by piece"
     assert found["meta"]["proved"] == "same answers as the tree: proved by an independent checker"
     assert summarize(rules.strike(0))["meta"]["proved"] == "", "an edited list promises nothing for every row"
     other = summarize(secateur.simplify(model, X[1::2], y[1::2]))["meta"]["told"]

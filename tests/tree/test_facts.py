@@ -15,7 +15,7 @@ from secateur import Tree
 from secateur.errors import InvalidTreeError
 from secateur.tree.columns import STEPS, ColumnParser
 from secateur.tree.contract import check_tree
-from secateur.tree.facts import Claim, Facts, Group, Implication, Order
+from secateur.tree.facts import Claim, Facts, Group, Implication, Order, word_facts
 from secateur.tree.regions import Region
 from secateur.tree.tree import make_tree
 
@@ -105,16 +105,17 @@ def test_a_fact_that_does_not_fit_its_tree_is_rejected(case: str) -> None:
 
 
 def test_facts_at_the_edge_of_what_fits_are_taken() -> None:
-    told_trees.with_facts(
-        patients(),
-        Facts(
-            decimals=((2, 1),),
-            claims=(Claim(3, Region(codes=frozenset({0, 3})), "grade"), Claim(4, Region(codes=frozenset({0, 2})), "s")),
-            groups=(PAIR,),
-            implications=(implies(0),),
-            orders=(Order(3, (0, 2), "low < high"),),
-        ),
+    facts = Facts(
+        decimals=((2, 1),),
+        claims=(Claim(3, Region(codes=frozenset({0, 3})), "grade"), Claim(4, Region(codes=frozenset({0, 2})), "s")),
+        groups=(PAIR,),
+        implications=(implies(0),),
+        orders=(Order(3, (0, 2), "low < high"),),
     )
+    taken = told_trees.with_facts(patients(), facts).facts
+    assert taken == word_facts(patients(), facts)  # which changes their words alone
+    assert (taken.decimals, taken.groups) == (facts.decimals, facts.groups)
+    assert [(one.subject, one.region) for one in taken.claims] == [(one.subject, one.region) for one in facts.claims]
 
 
 @settings(max_examples=60, deadline=None)
