@@ -92,7 +92,7 @@ reproduce-all: .venv/.dev  ## Run every experiment of the paper (minutes; resume
 	$(BIN)/secateur reproduce all
 	$(BIN)/python -m benchmarks.paper.operations
 
-reproduce-beyond: .venv/.dev  ## Every method and knob on the paper's data sets (an hour; resumes in ./reproduction)
+reproduce-beyond: .venv/.dev  ## Every method and setting on the paper's data sets (an hour; resumes in ./reproduction)
 	$(BIN)/secateur reproduce sparse --splits 5
 	$(BIN)/python -m benchmarks.paper.readings
 	$(BIN)/secateur reproduce beyond

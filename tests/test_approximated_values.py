@@ -152,6 +152,7 @@ def test_a_model_of_one_value_gets_one_line() -> None:
     assert "None" not in str(made)
 
 
+@pytest.mark.long
 def test_several_trees_of_values_go_to_approximate() -> None:
     named = {"tolerance": "0.1sd"}
     made = simplify(FOREST, X, Y, **named)

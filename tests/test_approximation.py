@@ -488,6 +488,7 @@ def test_a_class_that_only_held_out_rows_get_counts_as_another() -> None:
     assert "another class" not in str(rules)  # one class among the held-out rows: nothing to tell apart
 
 
+@pytest.mark.long
 def test_a_thousand_classes() -> None:
     X = np.random.default_rng(0).random((3_000, 2))
     rules = approximate(lambda rows: (1000 * rows[:, 0]).astype(int), X, max_rules=20, n_queries=4_000)

@@ -113,6 +113,7 @@ def test_boosted_trees_of_other_libraries_are_approximated_and_one_tree_is_read(
     assert secateur.simplify(one, IRIS.data, IRIS.target > 0).fidelity is None
 
 
+@pytest.mark.long
 def test_tables_give_what_rows_in_memory_give(tmp_path: Path) -> None:
     frame = IRIS.data.assign(species=IRIS.target, weight=1.0 + np.arange(150) % 3)
     path = tmp_path / "iris.parquet"

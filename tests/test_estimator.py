@@ -182,6 +182,7 @@ def test_the_class_of_otherwise_is_chosen(cancer: tuple[Any, Any]) -> None:
         model.predict(X)
 
 
+@pytest.mark.long
 def test_a_grid_search_goes_over_the_budget_of_a_list(cancer: tuple[Any, Any]) -> None:
     X, y = cancer
     grid = {"method": ["exact", "mismatch"], "budget": [0.0, 0.05, 0.1]}
@@ -773,6 +774,7 @@ def test_every_seed_of_scikit_learn_chooses_the_rows_that_are_held_out() -> None
             RuleClassifier(holdout=0.25, random_state=wrong).fit(X, y)
 
 
+@pytest.mark.long
 def test_a_forest_is_approximated_with_the_given_seed() -> None:
     X, y = load_iris(return_X_y=True)
     forest = FrozenEstimator(RandomForestClassifier(5, random_state=0).fit(X, y))

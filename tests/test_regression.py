@@ -383,6 +383,7 @@ def _find_shortest(masks: LeafMasks, edges: Any, values: LeafValues, n_leaves: i
     return round(found.fun)
 
 
+@pytest.mark.long
 def test_rows_in_files_and_queries_give_the_same_rules(tmp_path: Any) -> None:
     frame = X.assign(y=Y, w=np.arange(len(Y)) % 3)
     frame.to_parquet(tmp_path / "rows.parquet")

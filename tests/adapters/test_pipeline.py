@@ -192,6 +192,7 @@ def test_every_row_reaches_the_leaf_that_the_pipeline_sends_it_to(handle_unknown
     assert_same_leaves(tree, pipe, draw_rows(tree, X, 30_000))
 
 
+@pytest.mark.long
 def test_nodes_keep_their_ids_children_classes_and_counts() -> None:
     X, y = mixed_frame()
     pipe = quiet_fit(everything("ignore"), X, y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from sklearn.datasets import load_breast_cancer
 from typer.testing import CliRunner
 
@@ -12,6 +13,7 @@ import secateur
 from secateur.cli.main import app
 
 
+@pytest.mark.long
 def test_a_journal_is_replayed_priced_and_verified(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     load_breast_cancer(as_frame=True).frame.to_csv(table, index=False)

@@ -165,6 +165,7 @@ def test_rules_and_page_are_written(run: Any, files: Path, tmp_path: Path) -> No
     assert "cannot be counted again without the model" in re.sub(r"\s+", " ", told)
 
 
+@pytest.mark.long
 def test_verify_asks_the_model_again(run: Any, files: Path, tmp_path: Path) -> None:
     model, rows, rules = files / "forest.skops", files / "rows.csv", tmp_path / "rules.json"
     run("approximate", model, rows, "--target", "state", "--seed", 5, "--export", "json", "-o", rules)

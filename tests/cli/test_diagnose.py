@@ -104,6 +104,7 @@ def test_a_model_alone_has_two_layers(place: Path) -> None:
     assert "D: by how much" not in " ".join(shown.split())
 
 
+@pytest.mark.long
 def test_files_hold_what_their_ending_says(place: Path, tmp_path: Path) -> None:
     taken = (place / "loans.csv", "--target", "outcome", "--max-depth", 3)
     run(*taken, "-o", tmp_path / "d.csv")
@@ -131,6 +132,7 @@ def test_quiet_prints_nothing(place: Path) -> None:
     assert run(place / "loans.csv", "--target", "outcome", "-q") == ""
 
 
+@pytest.mark.long
 def test_mistakes_get_a_sentence(place: Path, tmp_path: Path) -> None:
     taken = (place / "loans.csv", "--target", "outcome")
     own = ("--model", place / "model.skops")

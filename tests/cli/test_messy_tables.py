@@ -111,6 +111,7 @@ def test_leaves_have_five_rows_unless_fewer_are_asked_for(place: Path) -> None:
     assert min(rule.source_support or 0 for rule in load_rules(place / "leaves.json")) >= 5
 
 
+@pytest.mark.long
 def test_raw_rows_are_read_alike_by_every_door(place: Path, table: pd.DataFrame) -> None:
     rules = load_rules(place / "leaves.json")
     wanted = rules.apply(table)
@@ -249,6 +250,7 @@ def test_the_page_says_how_the_table_was_read_and_the_tree_fitted(place: Path, t
     assert any(note.startswith("Left out 'customer_id'") for note in told)
 
 
+@pytest.mark.long
 def test_an_amount_is_read_alike_on_the_command_line_in_python_and_in_a_table(tmp_path: Path) -> None:
     amounts = np.arange(1_000, 41_000, 100)
     written = [f"{n // 1000}.{n % 1000:03d},50 €" for n in amounts]

@@ -120,6 +120,7 @@ def test_what_does_not_fit_is_one_sentence(capsys: pytest.CaptureFixture[str], w
     assert "Traceback" not in said
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("table")
 def test_files_are_written_read_verified_audited_and_explained(capsys: pytest.CaptureFixture[str]) -> None:
     made = ("simplify", "rows.csv", "--target", "target", *DROPPED)

@@ -214,6 +214,7 @@ def test_options_that_could_be_misread_are_rejected(options: tuple[str, ...], se
     assert sentence in str(rejected.exception)
 
 
+@pytest.mark.long
 def test_a_budget_is_of_the_list_and_a_conflict_of_the_method(files: Path) -> None:
     of_method = ("--method", "budgeted", "--max-conflict", "0.1", "--json")
     leaves = json.loads(invoke(*run(files), "--each-leaf", *of_method).stdout)
@@ -350,6 +351,7 @@ def test_rows_that_are_held_out_are_measured_on(files: Path) -> None:
     assert content["measures"]["rows"] == "100 unseen rows"
 
 
+@pytest.mark.long
 def test_what_the_table_shows_is_a_stated_fact_unless_no_facts_are_taken(files: Path) -> None:
     command = ("simplify", files / "loans.csv", "--target", "outcome", "--max-depth", "3")
     options = ((), ("--no-facts",), ("--fact", "age <= 99"))
@@ -389,6 +391,7 @@ def test_options_that_would_do_nothing_are_rejected(files: Path) -> None:
         assert words in str(result.exception)
 
 
+@pytest.mark.long
 def test_nobody_says_that_a_model_has_not_seen_the_rows_held_out(files: Path) -> None:
     command = ("simplify", files / "loans.csv", "--target", "outcome", "--holdout", "0.3")
     assert "of 120 unseen rows" in one_line(invoke(*command).stdout)
@@ -528,6 +531,7 @@ def test_verify_fails_with_other_data_and_another_model(files: Path) -> None:
     assert other_model.stdout.rstrip().endswith("NOT verified.")
 
 
+@pytest.mark.long
 def test_audit_says_which_rules_moved_and_its_status_does(files: Path, tmp_path: Path) -> None:
     asked = "--target", "outcome"
     holds = invoke("audit", files / "rules.json", files / "loans.csv", *asked)
@@ -746,6 +750,7 @@ def test_a_file_of_a_short_list_is_explained(file: str, files: Path) -> None:
     assert one.stdout.strip() == rules.explain(row).text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", ["list.json", "budget.json"])
 def test_a_file_of_a_short_list_is_verified(file: str, files: Path, tmp_path: Path) -> None:
     given = ("--model", files / "model.skops", "--data", files / "loans.csv", "--target", "outcome")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+@pytest.mark.long
 def test_every_published_data_set_has_its_shape_and_class_count(data_dir: str) -> None:
     assert tuple(published.PUBLISHED) == PUBLISHED
     for name, source in published.PUBLISHED.items():

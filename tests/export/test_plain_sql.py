@@ -75,6 +75,7 @@ def is_assumed(row: dict[str, Any]) -> bool:
 # --- The same answers ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 @pytest.mark.parametrize("name", TABLES)
 def test_every_row_of_a_published_table_is_decided_alike(name: str, data_dir: str) -> None:

@@ -101,6 +101,7 @@ def test_the_worst_split_stands_beside_a_mean_that_hides_it(evidence: Evidence) 
     )
 
 
+@pytest.mark.long
 def test_the_tolerance_of_the_tables_is_the_nearest_in_both_arms() -> None:
     found = {arm: count_nearest(ARMS[arm], load_study("splits", arm)) for arm in ARMS}
     assert found == {"cart": len(DATASETS), "optimal": len(DATASETS)}

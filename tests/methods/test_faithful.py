@@ -188,6 +188,7 @@ def test_protect_is_true_or_false(value: Any) -> None:
         secateur.simplify(tree, X, y, method="faithful", protect=value, each_leaf=True)
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 @pytest.mark.parametrize("protect", [True, False])
 @pytest.mark.parametrize("dataset", fewer(DATASETS))

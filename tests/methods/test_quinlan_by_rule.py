@@ -76,6 +76,7 @@ def evidence_of(model: Any, X: Any, y: Any, weights: Any = None) -> RowEvidence:
     return RowEvidence(tree, check_rows(tree, X), y.astype(np.int64), weights)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n_classes", "missing"), [(2, False), (3, True)])
 def test_many_rows_of_several_blocks_give_the_same(n_classes: int, missing: bool) -> None:
     model, X, y = grown(4_000, n_classes, missing=missing, seed=n_classes)

@@ -82,6 +82,7 @@ def arrow_bytes(table: pa.Table, *, is_stream: bool = False, packed: str | None 
     return sink.getvalue()
 
 
+@pytest.mark.long
 def test_damaged_arrow_and_parquet_files_are_rejected_in_a_sentence() -> None:
     paths = sorted([*CORPUS.glob("*.arrow"), *CORPUS.glob("*.parquet")])
     assert len(paths) >= 6
@@ -265,6 +266,7 @@ def test_a_model_file_is_read_up_to_the_limit(tmp_path: Path, monkeypatch: pytes
     assert read_whole(path) == b"1234567890"
 
 
+@pytest.mark.long
 def test_a_packed_table_that_holds_far_more_than_it_takes_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -269,6 +269,7 @@ def test_predictions_are_written_beside_the_rows(kind: str, tmp_path: Path) -> N
         rules.write_predictions(frame, (connection, "scored"))
 
 
+@pytest.mark.long
 def test_methods_that_need_all_rows_say_how_many_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = make_frame()
     model = fit(frame)

@@ -60,6 +60,7 @@ def holds(region: Any, value: float) -> bool:
     return bool(region.low < value <= region.high)
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 @pytest.mark.parametrize("name", TABLES)
 def test_answer_grounds_and_nearest_changes_are_those_of_a_search(name: str, data_dir: str) -> None:
@@ -119,6 +120,7 @@ def test_answer_grounds_and_nearest_changes_are_those_of_a_search(name: str, dat
     assert n_found[0] > 0
 
 
+@pytest.mark.long
 @pytest.mark.drawn
 @pytest.mark.parametrize("name", TABLES)
 def test_prices_regions_and_journals_are_those_of_a_plain_list(name: str, data_dir: str) -> None:

@@ -94,6 +94,7 @@ def test_a_look_at_one_rule_searches_its_block_only() -> None:
     assert copy[-1].reasons == rules[-1].reasons
 
 
+@pytest.mark.long
 def test_threads_that_look_at_the_same_rules_do_not_disturb_one_another() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6_000, 8)).astype(np.float32)

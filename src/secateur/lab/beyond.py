@@ -161,13 +161,13 @@ def _find_front(costs: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def beyond_page(arm: Arm, points: Sequence[FrontPoint], n_splits: int) -> Page:
     """Show the points as a table; what is on a front is green."""
-    header = ("method", "knob", *COLUMNS, "on the front of")
+    header = ("method", "setting", *COLUMNS, "on the front of")
     rows = tuple(
         (*_name(point), *show_numbers(point, COLUMNS), ", ".join(FRONTS.get(front, front) for front in point.fronts))
         for point in points
     )
     return Page(
-        f"Every method and knob: means over the data sets, {arm.learner}",
+        f"Every method and setting: means over the data sets, {arm.learner}",
         f"{arm.title}, {n_splits} splits; the last column names the prices at which nothing removes as much for less",
         header,
         rows,

@@ -82,7 +82,7 @@ class Results:
         versions = {name: [*dict.fromkeys(self.versions.get(name, []) + seen)] for name, seen in other.versions.items()}
         return Results(list(rows.values()), self.versions | versions)
 
-    @property
+    @cached_property
     def methods(self) -> tuple[str, ...]:
         """The names of the methods, in the order of the rows."""
         return tuple(dict.fromkeys(row["method"] for row in self.rows))
