@@ -38,7 +38,7 @@ def run_help(quick: bool) -> list[Result]:
     shown = subprocess.run([*SECATEUR, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
     result = Result("command/help", "fresh processes", right=all(name in shown for name in wanted))
     if result.right:
-        _take_turns(result, [*SECATEUR, "--help"], BARE_HELP, "× import typer, rich", 2 if quick else 15)
+        _take_turns(result, [*SECATEUR, "--help"], BARE_HELP, "× import typer, rich", 1 if quick else 15)
         result.bars = {"× import typer, rich": "≤ 1.5"}
     return [result]
 
@@ -60,7 +60,7 @@ def run_simplify(quick: bool) -> list[Result]:
         result = Result("command/simplify", about, right=right)
         if right:
             bare = [sys.executable, "-c", BARE_FIT, str(path)]
-            _take_turns(result, ours, bare, "× read, encode and fit by duckdb and scikit-learn", 2 if quick else 7)
+            _take_turns(result, ours, bare, "× read, encode and fit by duckdb and scikit-learn", 1 if quick else 7)
     return [result]
 
 
@@ -76,8 +76,8 @@ def make_table(n_rows: int) -> pd.DataFrame:
 
 
 def _take_turns(result: Result, ours: list[str], theirs: list[str], name: str, n_rounds: int) -> None:
-    """Time two commands in turns; the first round only reads the disk."""
-    rounds = [(_seconds(ours), _seconds(theirs)) for _ in range(n_rounds)][1:]
+    """Time two commands in turns; the first of several rounds only reads the disk."""
+    rounds = [(_seconds(ours), _seconds(theirs)) for _ in range(n_rounds)][n_rounds > 1 :]
     result.seconds = quartiles(own for own, _ in rounds)
     result.measures[name] = quartiles(own / other for own, other in rounds)
 

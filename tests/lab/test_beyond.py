@@ -1,4 +1,4 @@
-"""Every method and knob on the paper's data sets: stored results, fronts, and the command."""
+"""Every method and setting on the paper's data sets: stored results, fronts, and the command."""
 
 from __future__ import annotations
 
