@@ -405,9 +405,9 @@ class _Choosing:
                     is_off = self._find_off(one.line.candidate.class_id, one.stated, one.node)
                     off = one.section & pack_flags(is_off) << int(self.tree.leaf_runs[0][one.node])
                     edges = [self.masks.edge(link) for link in self.paths.links[own].tolist()]
-                    for place, entry in enumerate(own.tolist()):
-                        met = self.masks.met_by(edges[:place] + edges[place + 1 :]) & off
-                        deletions.node[entry] = self.paths.leaf_ids[(met & -met).bit_length() - 1] if met else -1
+                    for entry, met in zip(own.tolist(), self.masks.met_without_each(edges), strict=True):
+                        found = met & off
+                        deletions.node[entry] = self.paths.leaf_ids[(found & -found).bit_length() - 1] if found else -1
         if spent is None:
             return
         paid = np.concatenate([entries[:0], *(np.arange(*spent.begin[one.number :][:2]) for one in written)])
@@ -419,10 +419,11 @@ class _Choosing:
     def _find_off(self, class_id: int, stated: Stated | None, node: int) -> NDArray[np.bool_]:
         """Mark the leaves below a node that a line is off for; lines of one class that state the same share them."""
         key = class_id, None if stated is None else stated.share, node
-        if key not in self._off:
+        found = self._off.get(key)
+        if found is None:
             first, last = (int(ends[node]) for ends in self.tree.leaf_runs)
-            self._off[key] = self.values.find_off(class_id, stated, slice(first, last))
-        return self._off[key]
+            found = self._off[key] = self.values.find_off(class_id, stated, slice(first, last))
+        return found
 
     def _order(self, lines: list[_Kept], deleted: NDArray[np.bool_]) -> list[_Kept]:
         """Order the lines of a section by value, by the share of the class of interest, else by class and rows."""

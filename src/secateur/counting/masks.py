@@ -198,8 +198,10 @@ class ClassMasks:
 
     def add(self, mask: Masks, counts: NDArray[Any]) -> None:
         """Add the (weighted) rows of a mask to counts by class; weights are added row after row."""
-        if self.masks is not None:
+        if self.masks is not None and self.n_classes > 1:
             counts += np.bitwise_count(mask & self.masks).sum(axis=1, dtype=np.int64)
+        elif self.masks is not None:
+            counts += np.bitwise_count(mask).sum(dtype=np.int64)
         else:
             self.add_rows(list_rows(mask), 0, counts)
 

@@ -218,14 +218,14 @@ def delete_near(tree: Tree, paths: Paths, leaves: LeafValues) -> tuple[NDArray[n
     far: dict[Any, int] = {}
     for place, (first, last) in enumerate(pairwise(offsets)):
         value = leaves.values[place]
-        if value not in far:
-            far[value] = pack_flags(leaves.find_off(leaves.class_ids[place], Stated(value, value, value)))
+        off = far.get(value)
+        if off is None:
+            off = far[value] = pack_flags(leaves.find_off(leaves.class_ids[place], Stated(value, value, value)))
         edges = [masks.edge(link) for link in links[first:last]]
-        kept = _Shortening(Conjunction(masks, edges), 0, masks.possible).delete(far[value]).kept
+        kept = _Shortening(Conjunction(masks, edges), 0, masks.possible).delete(off).kept
         deleted[[first + edge for edge in kept]] = False
-        for edge in kept:
-            met = masks.met_by(edges[other] for other in kept if other != edge) & far[value]
-            witness[first + edge] = (met & -met).bit_length() - 1
+        for edge, met in zip(kept, masks.met_without_each([edges[edge] for edge in kept]), strict=True):
+            witness[first + edge] = (met & off & -(met & off)).bit_length() - 1
     return deleted, witness
 
 

@@ -187,6 +187,16 @@ class LeafMasks:
             met &= one.met
         return met
 
+    def met_without_each(self, edges: Sequence[Allowed]) -> Iterator[int]:
+        """The possible leaves that a conjunction meets without each of its edges."""
+        together = {one.feature: one.met for one in self._meet_all(edges)}
+        for place, edge in enumerate(edges):
+            met = self.met_by(one for other, one in enumerate(edges) if one.feature == edge.feature and other != place)
+            for feature, others in together.items():
+                if feature != edge.feature:
+                    met &= others
+            yield met
+
     def inside(self, edges: Iterable[Allowed]) -> int:
         """The possible leaves whose whole region satisfies a conjunction."""
         outside = 0

@@ -181,7 +181,7 @@ class _Tally:
         n_rows, self._is_few = listed.rows.n_rows, len(rules) <= FEW_RULES
         self._decided = np.zeros((rules.n_lines, rules.tree.n_classes))
         self._covered = np.full_like(self._decided, 0.0 if self._is_few else np.nan)
-        self._line = np.empty(0 if listed.targets is None else n_rows, dtype=np.int64)
+        self._line = np.empty(0 if listed.targets is None else n_rows, dtype=np.min_scalar_type(-rules.n_lines))
         self.is_masked = self._is_few or len(rules) * n_rows <= MOST_MASKED
 
     def list_splits(self) -> NDArray[np.int64]:
