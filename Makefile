@@ -6,7 +6,8 @@ ONLY ?= *
 MINUTES ?= 60
 N ?= 200
 BIN := .venv/bin
-# One more than the processors of CI: one works while another waits for Java, a browser or a database.
+# One more than the processors of CI: one works while another waits for Java, a browser or a database. Fast tests wait
+# for none.
 SPREAD := -n $(PYTEST_WORKERS)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -29,7 +30,7 @@ test: .venv/.dev  ## Everything that must pass: lint, types, tests, doctests, qu
 	@$(MAKE) pytest
 
 test-fast: .venv/.dev  ## Tests for daily work: few examples; no browser, database, Java, nor what takes long
-	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -q $(SPREAD) -m 'not long and not program'
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -q -n 2 -m 'not long and not program'
 
 test-thorough: .venv/.dev  ## Every test that draws: ten times as many examples, and all cases (an hour)
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -q $(SPREAD) -m 'hypothesis or drawn'

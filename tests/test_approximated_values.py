@@ -122,6 +122,7 @@ def test_what_folds_promise_is_near_what_held_out_rows_show() -> None:
         assert found.r2 == pytest.approx(found.expected, abs=0.05)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [1, 3, 8])
 def test_a_list_has_the_wanted_length(limit: int) -> None:
     assert len(approximate(FOREST, X, max_rules=limit, n_queries=2_000)) <= limit

@@ -150,6 +150,7 @@ def test_of_lists_that_are_as_good_as_equal_the_shorter_is_made() -> None:
     assert (len(rules), rules.n_conditions) == (1, 2)
 
 
+@pytest.mark.long
 def test_a_wanted_fidelity_gives_the_shortest_list_that_folds_allow() -> None:
     X = make_rows(1_000)
     lists = [approximate(two_bends, X, fidelity=wanted) for wanted in (0.6, 0.8, 0.9, 0.99)]
@@ -160,6 +161,7 @@ def test_a_wanted_fidelity_gives_the_shortest_list_that_folds_allow() -> None:
         assert rules.fidelity.expected >= wanted  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 def test_a_fidelity_out_of_reach_is_said_and_the_most_faithful_list_is_made() -> None:
     random = np.random.default_rng(0)
     noise: dict[Any, int] = {}
@@ -449,6 +451,7 @@ def test_a_table_with_labels_in_it_and_more_columns_than_the_model_takes() -> No
     assert rules.fidelity.n_right is not None  # type: ignore[union-attr]
 
 
+@pytest.mark.long
 def test_a_table_in_a_file_is_read(tmp_path: Any) -> None:
     X = pd.DataFrame(make_rows(), columns=list("abcd"))
     model = RandomForestClassifier(10, random_state=0).fit(X, two_bends(X))

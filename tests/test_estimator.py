@@ -322,6 +322,7 @@ def test_a_parameter_that_is_rejected_makes_no_tree(given: dict[str, Any], wrong
     assert model.estimator is None
 
 
+@pytest.mark.long
 def test_cross_validation_takes_text_columns_through_a_pipeline() -> None:
     X, y = make_loans()
     scores = cross_val_score(RuleClassifier(make_text_pipeline()), X, y, cv=4, error_score="raise")

@@ -46,6 +46,7 @@ def test_values_stay_within_the_tolerance_of_the_tree(settings: dict[str, Any]) 
     assert model.transform(X).shape == (len(X), model.rules_.n_lines)
 
 
+@pytest.mark.long
 def test_it_works_in_searches_pipelines_and_around_fitted_trees() -> None:
     search = GridSearchCV(RuleRegressor(random_state=0), {"estimator__max_depth": [2, 3], "tolerance": [0, "0.5sd"]})
     assert search.fit(X, Y).best_score_ > 0.2

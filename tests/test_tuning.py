@@ -69,6 +69,7 @@ def test_the_curve_is_the_mean_over_folds_of_audits_on_rows_left_out(
         assert point.difference_sd == pytest.approx(np.std([audit.agreement for audit in audits]), abs=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("over", "grid"), [("tolerance", (0.02, 0.1, 1.0)), ("sections", (1, 2, 4))])
 def test_the_form_of_a_list_is_picked_by_the_auc_that_it_loses(
     problem: tuple[Any, Any, Any], over: str, grid: tuple[float, ...]

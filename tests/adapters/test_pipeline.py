@@ -739,6 +739,7 @@ def test_the_first_blank_of_a_column_is_what_a_look_at_every_cell_finds(values: 
     assert [type(one) for one in found] == [type(one) for one in probe._order_markers([np.nan, None], values)]
 
 
+@pytest.mark.long
 def test_a_tree_that_takes_nan_behind_a_scaler_takes_it_in_the_column() -> None:
     X, y = mixed_frame()
     X.loc[X.age > 60, "share"] = np.nan

@@ -145,6 +145,7 @@ def test_pmml() -> None:
         secateur.adapters.read_pmml(PMML.format(kind="clustering", targets=""))
 
 
+@pytest.mark.long
 def test_a_pipeline_is_read_in_the_columns_that_go_into_it() -> None:
     frame = FRAME.assign(town=np.where(X[:, 2] > 0, "Rome", np.where(X[:, 3] > 0, "Oslo", "Bern")))
     steps = make_column_transformer((OneHotEncoder(), ["town"]), (StandardScaler(), NAMES[:4]))

@@ -200,6 +200,7 @@ def test_machines_get_one_document(run: Any, files: Path) -> None:
     assert Rules.from_json(json.dumps(found["rules"])).fidelity is not None
 
 
+@pytest.mark.long
 def test_simplify_takes_a_forest_here_or_names_the_command(run: Any, files: Path) -> None:
     model, rows = files / "forest.skops", files / "rows.csv"
     code, told, _ = run("simplify", rows, "--target", "state", "--model", model)

@@ -87,6 +87,7 @@ def read_rows(path: Path) -> pd.DataFrame:
     return table.assign(Purpose=table["Purpose"].str.strip())
 
 
+@pytest.mark.long
 def test_the_screen_says_what_is_found_at_what_precision_and_where(
     months: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

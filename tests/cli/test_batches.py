@@ -81,6 +81,7 @@ def test_rules_of_a_large_table_are_those_of_its_rows(which: str, place: Path, m
     assert (place / "page.html").stat().st_size > 10_000
 
 
+@pytest.mark.long
 def test_without_facts_whole_numbers_are_numbers(place: Path) -> None:
     model = ("--target", "y", "--model", place / "model.skops", "--json")
     for data in (place / "whole.parquet", place / "parts"):

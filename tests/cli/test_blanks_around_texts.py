@@ -67,6 +67,7 @@ def test_the_rules_are_those_of_the_table_without_blanks_and_a_note_says_so(plac
     assert 'married is " no"' in str(kept) or 'married is not " no"' in str(kept) or "' no'" in str(kept)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made_of", ["plain", "padded"])
 def test_every_command_decides_padded_rows_as_plain_ones(place: Path, made_of: str) -> None:
     rules = place / f"{made_of}.json"

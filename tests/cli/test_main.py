@@ -393,6 +393,7 @@ def test_the_installed_script_rejects_without_a_traceback() -> None:
     assert "Traceback" not in found.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("call", [["methods"], ["methods", "--json"]])
 def test_a_closed_pipe_is_not_a_failed_check(call: list[str]) -> None:
     reader, writer = os.pipe()
@@ -416,6 +417,7 @@ def test_the_package_is_the_program_too(call: list[str], status: int) -> None:
     assert (done.returncode, done.stdout) == (status, run_script(*call).stdout), done.stderr
 
 
+@pytest.mark.long
 def test_the_program_ends_early_and_properly() -> None:
     """Libraries are not taken apart at the end, but what they asked to be called is called, and all is written."""
     code = (

@@ -143,6 +143,7 @@ def test_a_saved_model_reads_the_raw_table_again(place: Path) -> None:
     assert load_rules(target).tree.column_parsers == load_rules(place / "rules.json").tree.column_parsers
 
 
+@pytest.mark.long
 def test_exports_decide_raw_rows_as_predict_does(place: Path, table: pd.DataFrame) -> None:
     rules = load_rules(place / "leaves.json")
     wanted, numbers = rules.predict(table), rules.apply(table) + 1
@@ -206,6 +207,7 @@ def test_what_a_database_cannot_read_is_counted_or_stops_it(place: Path) -> None
         rules.predict(rows)
 
 
+@pytest.mark.long
 def test_a_percentage_may_be_a_bare_number_in_later_tables(place: Path, table: pd.DataFrame) -> None:
     rules = load_rules(place / "leaves.json")
     wanted = rules.apply(table)
@@ -242,6 +244,7 @@ def test_explain_takes_a_row_as_people_write_it(place: Path) -> None:
         run("explain", place / "rules.json", "--row", json.dumps({**given, "opened": "soon"}))
 
 
+@pytest.mark.long
 def test_the_page_says_how_the_table_was_read_and_the_tree_fitted(place: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     run("simplify", place / "messy.csv", "--target", "status", "--balanced", "--quiet", "--report", page)

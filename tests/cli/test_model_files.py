@@ -434,6 +434,7 @@ def test_a_row_is_read_as_a_person_writes_it(loans: TableFile) -> None:
         parse_row(rules.tree, {**text, "age": "old"})
 
 
+@pytest.mark.long
 def test_a_saved_model_takes_codes_that_no_split_asks_for(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     age = rng.integers(18, 80, 300)

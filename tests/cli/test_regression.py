@@ -140,6 +140,7 @@ def test_files_are_written_read_verified_audited_and_explained(capsys: pytest.Ca
     assert code == 0
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("table")
 def test_one_rule_for_each_leaf_is_measured_verified_and_audited(capsys: pytest.CaptureFixture[str]) -> None:
     made = ("simplify", "rows.csv", "--target", "target", *DROPPED, "--each-leaf")
@@ -158,6 +159,7 @@ def test_one_rule_for_each_leaf_is_measured_verified_and_audited(capsys: pytest.
     assert "Welch's test of means" in said
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("table")
 def test_swap_sets_of_values_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     for seed in ("0", "1"):

@@ -108,6 +108,7 @@ def test_simplify_tells_what_was_left_out_the_rules_and_what_is_preserved(files:
     assert f"One rule for each of {len(rules)} leaves, by {rules.method}: {left}." in result.stdout
 
 
+@pytest.mark.long
 def test_what_rules_of_leaves_change_is_told_beside_the_guarantee_of_their_method(files: Path) -> None:
     shown = invoke(*run(files), "--each-leaf", "--method", "quinlan").stdout
     content = json.loads(invoke(*run(files), "--each-leaf", "--method", "quinlan", "--json").stdout)
@@ -177,6 +178,7 @@ def test_a_short_list_fits_the_screen(width: int, files: Path, monkeypatch: pyte
     assert max(map(len, shown[start:end].splitlines())) <= width
 
 
+@pytest.mark.long
 def test_the_class_of_otherwise_is_chosen(files: Path) -> None:
     for label in ("repaid", "default"):
         content = json.loads(invoke(*run(files), "--otherwise", label, "--json").stdout)
@@ -250,6 +252,7 @@ def test_the_model_that_is_saved_predicts_what_exact_rules_predict(files: Path) 
     assert {condition.name for rule in rules for condition in rule.conditions} <= set(model.feature_names_in_)
 
 
+@pytest.mark.long
 def test_a_model_that_is_brought_gives_the_same_rules(files: Path, tmp_path: Path) -> None:
     whole = (*run(files), "--each-leaf", "--holdout", "0", "--save-model", tmp_path / "whole.skops")
     assert invoke(*whole, "-o", tmp_path / "whole.json", "-q").exit_code == 0
@@ -507,6 +510,7 @@ def test_explain_takes_a_model(files: Path) -> None:
 # verify
 
 
+@pytest.mark.long
 def test_verify_holds_with_the_model_and_the_data(files: Path) -> None:
     for rules in ("rules.json", "exact.json"):
         result = invoke(
@@ -586,6 +590,7 @@ def test_audit_asks_for_since_where_training_tells_nothing(files: Path, tmp_path
     assert str(twice.exception).startswith("ROWS and --since are both -, but standard input can be read once")
 
 
+@pytest.mark.long
 def test_audit_without_since_says_that_a_fall_is_expected(files: Path, tmp_path: Path) -> None:
     assert invoke(*run(files), *MISMATCH, "--holdout", "0", "-o", tmp_path / "whole.json", "-q").exit_code == 0
     asked = tmp_path / "whole.json", files / "loans.csv", "--target", "outcome"
@@ -774,6 +779,7 @@ def test_a_file_of_a_short_list_is_verified(file: str, files: Path, tmp_path: Pa
         assert json.loads(invoke("verify", files / file, "--json").stdout)["ok"] is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [kind for kind in FORMATS if kind != "onnx"])  # which has no missing categories
 def test_a_file_of_a_short_list_is_exported(kind: str, files: Path, tmp_path: Path) -> None:
     result = invoke("export", files / "budget.json", "--format", kind, "-o", tmp_path / "out.file", "-q")
@@ -789,6 +795,7 @@ def test_a_file_of_a_short_list_is_exported(kind: str, files: Path, tmp_path: Pa
         assert (tmp_path / "direct.file").read_text() == (tmp_path / "out.file").read_text()
 
 
+@pytest.mark.long
 def test_a_file_of_a_short_list_is_audited(files: Path, tmp_path: Path) -> None:
     asked = "--target", "outcome"
     holds = invoke("audit", files / "list.json", files / "loans.csv", *asked)
@@ -951,6 +958,7 @@ def test_text_that_no_split_asks_for_stays_as_the_model_got_it(tmp_path: Path) -
     assert checked.exit_code == 0, checked.output
 
 
+@pytest.mark.long
 def test_what_the_system_rejects_is_one_sentence(tmp_path: Path) -> None:
     done = subprocess.run([SCRIPT, "verify", "x" * 300], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2

@@ -93,6 +93,7 @@ def test_a_fitted_tree_is_the_same_at_and_beside_every_threshold(postgres: Any) 
             assert rules.predict(asked).tolist() == model.predict(asked).tolist()
 
 
+@pytest.mark.long
 @both_forms
 @pytest.mark.parametrize("numbers", [True, False])
 def test_hostile_names_stay_names(numbers: bool, form: str) -> None:

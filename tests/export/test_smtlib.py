@@ -118,6 +118,7 @@ def test_the_row_that_z3_finds_is_answered_differently_by_model_and_rules() -> N
     assert rules.predict([row]) != model.predict([row])
 
 
+@pytest.mark.long
 def test_a_row_before_a_pipeline_is_answered_differently_by_model_and_rules() -> None:
     model, table, y = fit_pipeline(Random(5))
     assert is_unsat(secateur.simplify(model, table, y))
@@ -165,6 +166,7 @@ def test_hostile_names_stay_in_comments(form: str, numbers: bool) -> None:
     assert is_unsat(rules)
 
 
+@pytest.mark.long
 def test_a_surrogate_is_not_taken_for_its_model() -> None:
     X, y = load_iris(return_X_y=True)
     model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)

@@ -21,6 +21,7 @@ from secateur.lab import local_search_kernel as kernel
 from secateur.lab.local_search import _Slots
 
 
+@pytest.mark.long
 @parametrize_with_checks([LocalSearchTreeClassifier(n_restarts=2)])
 def test_it_passes_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -113,6 +113,7 @@ def test_what_cannot_be_measured_is_one_sentence(given: Any, told: str) -> None:
     assert row["failed"] == told
 
 
+@pytest.mark.long
 def test_bounds_on_one_column_are_one_condition_as_in_rules() -> None:
     def list_paths(tree: Any, X: Any, y: Any) -> Answers:
         rules = secateur.simplify(tree, X, y, method="none", each_leaf=True)
@@ -344,6 +345,7 @@ def test_probabilities_are_those_of_all_pairs_of_data_sets(values: list[float], 
     )
 
 
+@pytest.mark.long
 def test_a_verdict_needs_95_percent() -> None:
     def compare(*values: float) -> statistics.Comparison:
         return statistics.compare_pairs({str(n): np.array([value]) for n, value in enumerate(values)})

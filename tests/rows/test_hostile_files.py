@@ -280,6 +280,7 @@ def test_a_packed_table_that_holds_far_more_than_it_takes_is_rejected(
         assert sum(batch.num_rows for batch in source.read(["a"])) == 1_000_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_packed", [False, True])
 def test_a_line_that_does_not_end_takes_no_memory(
     is_packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

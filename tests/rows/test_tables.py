@@ -55,6 +55,7 @@ def fit(frame: pd.DataFrame, **options: Any) -> DecisionTreeClassifier:
     return model.fit(frame[FEATURES], frame["y"], **options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", fewer(KINDS))
 def test_every_kind_of_table_gives_the_rules_of_the_rows(kind: str, tmp_path: Path) -> None:
     frame = make_frame()
