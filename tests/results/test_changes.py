@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import secateur
 from secateur.errors import ParameterError
+from secateur.results.explanation import _write_signs
 from secateur.results.row_reading import Change, find_changes, read_rows
 from secateur.tree.columns import ColumnParser
 from secateur.tree.tree import Tree
@@ -195,3 +196,8 @@ def test_a_group_is_one_column_that_can_change() -> None:
                     assert (code in region.codes) == (reached == change.prediction), (change, code)
                 n_alone += 1
     assert n_alone
+
+
+def test_a_letter_says_missing_without_a_second_verb() -> None:
+    assert _write_signs("age ≤ 30 or is missing") == "age at most 30 or missing"
+    assert _write_signs("ward is not A or is missing") == "ward is not A or is missing"

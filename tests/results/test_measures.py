@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import secateur
 from benchmarks import unseen_rows
 from secateur.errors import InputError, ParameterError
+from secateur.results import difference
 from secateur.results.measures import find_cutoff, find_expected, measure_rules, measure_values, parse_costs, rank_lines
 from secateur.results.shifts import ColumnShift, TableShift, find_psi
 from secateur.results.statistics import expect_share
@@ -213,6 +214,11 @@ def test_swap_sets_equal_a_count_by_hand() -> None:
         both = (RULES.apply(X) == old - 1) & (later.apply(X) == new - 1) & (before != after)
         assert rows == both.sum()
     assert sum(one.rows for one in found.moves) == found.n_changed
+    assert len(found.moves) > 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(difference, "SHOWN_SWAPS", 1)
+        left = found.n_changed - found.moves[0].rows
+        assert f"\n  and {len(found.moves) - 1} more, with {left} rows\n" in str(found)
     assert found.gain is not None
     gain, low, high = found.gain
     assert gain == pytest.approx((after == Y).mean() - (before == Y).mean())

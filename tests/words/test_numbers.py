@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import secateur
-from secateur.words.conditions import format_count, format_share_beside
+from secateur.words.conditions import count_points, format_count, format_share_beside
 from secateur.words.plain_words import (
     ROUNDED,
     SHORT_ENOUGH,
@@ -158,3 +158,18 @@ def test_values_are_rounded_no_further_than_their_window() -> None:
     assert str(round_target(247.31, 247.25, 247.35, 20.0)) == "247.3"
     assert format_target(1247.3, (1230.0, 1260.0), 20.0, "€{}") == "about €1,247"
     assert format_target(0.5, None, 0.0) == "0.5"
+
+
+def test_a_distance_of_percentages_is_in_points_and_one_point_is_no_points() -> None:
+    assert [count_points(one) for one in (0.01, 0.1, 0.005, 0.3 - 0.2)] == [
+        "1 point",
+        "10 points",
+        "0.5 points",
+        "10 points",
+    ]
+    assert [format_limit(7.25, one) for one in ("{}", "€{}", "{} %", "{}%")] == [
+        "7.25",
+        "€7.25",
+        "7.25 points",
+        "7.25 points",
+    ]
